@@ -80,6 +80,10 @@ type Reading struct {
 	Levels      string            `cbor:"8,keyasint,omitempty"`  // what becomes of levels that training never saw
 	Dates       string            `cbor:"9,keyasint,omitempty"`  // how dates are read that could be read in two ways
 	DateOrders  map[string]string `cbor:"10,keyasint,omitempty"` // which columns were dates, and how they were read
+	Delimiter   string            `cbor:"11,keyasint,omitempty"` // what separated the columns
+	Decimal     string            `cbor:"12,keyasint,omitempty"` // what stood before the decimals
+	Thousands   string            `cbor:"13,keyasint,omitempty"` // what stood between thousands
+	Units       []string          `cbor:"14,keyasint,omitempty"` // what was taken off numbers
 }
 
 // Coefficients are a party's part of one function: f = Alpha . phi + Intercept, over the features in Held: phi is

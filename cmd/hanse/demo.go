@@ -98,8 +98,8 @@ func demoFlags() []cli.Flag {
 			"and their updates are of those alone"},
 		&cli.Float64Flag{Name: "budget", Usage: "networks of this cost `B`, the largest at 1 each, are at a client of " +
 			"ofmsft at a time", DefaultText: "4"},
-		&cli.StringSliceFlag{Name: "data", Usage: "CSV or LIBSVM `FILE`, also gzipped; several are stacked (default: " +
-			"generated)"},
+		&cli.GenericFlag{Name: "data", Value: new(words), Usage: "a table as hanse node takes it, `FILE[?KEY=VALUE&...]`; " +
+			"several are stacked", DefaultText: "generated"},
 		&cli.StringFlag{Name: "label", Usage: "the label's `COLUMN` in --data (default: label, target, class or y, else " +
 			"the last) or --streams"},
 		&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of --data", DefaultText: "the one called id"},
@@ -173,7 +173,7 @@ func demoOptions(c *cli.Context) *demo.Options {
 		Features: c.Int("features"), Iterations: c.Int("iterations"), Seed: c.Uint64("seed"), Dir: c.String("dir"),
 		Workers: c.Int("workers"), Quick: c.Bool("quick"), Verbose: c.Bool("verbose"), JSON: c.Bool("json"),
 		Label: c.String("label"),
-		Data:  c.StringSlice("data"), ID: c.String("id"), Missing: c.String("missing"),
+		Data:  *c.Generic("data").(*words), ID: c.String("id"), Missing: c.String("missing"),
 		Categorical: c.StringSlice("categorical"), People: c.Int("people"), Parties: c.Int("parties"),
 		Bins: c.Int("bins"), MinCell: c.Int("min-cell"), Points: c.String("points"), ZScores: c.String("z-scores"),
 		Overlap:  c.Float64("overlap"),

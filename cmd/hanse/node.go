@@ -226,7 +226,7 @@ func tableSpecs(c *cli.Context) (map[string]jobs.TableSpec, error) {
 			}
 		}
 		if all := c.StringSlice("categorical"); len(all) > 0 && o.Categorical == nil && place != stream.Stdin {
-			names, err := dataset.Header(place)
+			names, err := dataset.Header(place, o)
 			if err != nil {
 				return nil, fmt.Errorf("--data %s: %w", name, err)
 			}

@@ -26,8 +26,8 @@ writes trial/bank/train.csv, trial/bank/test.csv, trial/insurer/train.csv and so
 With --overlap the tables are those of real organisations: each lacks other people, and
 has its own order. hanse align finds those that are in all of them.
 
-CSV (with a header and an id column) and LIBSVM are read, also gzipped. For jobs over
-clients' streams
+A table is read as hanse node reads it, with its options behind a question mark or in a
+file beside it (hanse table check --help). For jobs over clients' streams
 
    hanse split --algorithm pofmkl --clients 5 --rounds 400 -o trial
    hanse split --algorithm gfml --servers 3 --clients 3 -o trial

@@ -90,6 +90,10 @@ train.csv.toml:
    missing = "level"      # or mean, median, mean,level, median,level, refuse
    levels = "other"       # or error: what training never saw is refused
    dates = "dmy"          # where days and months could be either; or mdy, or text
+   delimiter = ";"        # what separates columns: , ; | or tab
+   decimal = ","          # before a number's decimals; default: a point
+   thousands = "."        # between thousands: , . ' or space; default: nothing
+   units = ["€", "%"]     # what is taken off numbers; () for those below zero in brackets
    refresh = "24h"        # of a database: read it anew so often; or manual
 
 It ends with status 1 where a training would refuse the table. docs/tables.md has the rules.`,

@@ -15,14 +15,16 @@ import (
 	"github.com/hanse-project/hanse/internal/localnet"
 )
 
-// asTheyCome writes three members' tables of the same people as three programs write them: pandas with its index and
-// NaN, R with NA, and a person with dashes, names and dates. The label follows from the telco's codes alone.
+// asTheyCome writes three members' tables of the same people as three programs write them: R with NA, pandas with its
+// index and NaN behind a spreadsheet with semicolons, decimal commas and euros, and a person with dashes, names and
+// dates. The label follows from the telco's codes alone.
 func asTheyCome(t *testing.T, w *testNetwork) {
 	t.Helper()
 	for file, from := range map[string]int{"train.csv": 0, "test.csv": 240} {
-		bank, insurer, telco := "customer,age,land,default\n", ",claims,since\n", "id,name,plan,region,gone,minutes\n"
+		bank, insurer, telco := "customer,age,land,default\n", ";claims;since;;\n", "id,name,plan,region,gone,minutes\n"
 		for i := from; i < from+240; i++ {
-			age, claims, region := fmt.Sprint(20+i%37), fmt.Sprintf("%d.5", i%11), []string{"north", "south", "east"}[i%3]
+			age, claims := fmt.Sprint(20+i%37), fmt.Sprintf("1.%d%02d,5 €", i%10, i%11)
+			region := []string{"north", "south", "east"}[i%3]
 			if i%9 == 0 {
 				age, claims, region = "NA", "NaN", "-"
 			}
@@ -31,9 +33,10 @@ func asTheyCome(t *testing.T, w *testNetwork) {
 			}
 			code := i * 7919 % 6
 			bank += fmt.Sprintf("p%04d,%s,de,%d\n", i, age, code%2)
-			insurer += fmt.Sprintf("p%04d,%s,%d/%d/2024\n", i, claims, i%12+1, i%28+1)
+			insurer += fmt.Sprintf("p%04d;%s;%d/%d/2024;;\n", i, claims, i%12+1, i%28+1)
 			telco += fmt.Sprintf("p%04d,Person No %d,%d,%s,,%d\n", i, i, code, region, i%50)
 		}
+		insurer += ";;;;\n"
 		for name, text := range map[string]string{"bank": bank, "insurer": insurer, "telco": telco} {
 			if err := os.WriteFile(w.Path(name, file), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -55,7 +58,8 @@ func TestTablesAsTheyCome(t *testing.T) {
 	t.Parallel()
 	w := newNetwork(t, t.TempDir(), []string{"bank", "insurer", "telco"})
 	asTheyCome(t, w)
-	location := map[string]string{"bank": "?id=customer&levels=error", "insurer": "?id=index&dates=mdy", "telco": ""}
+	location := map[string]string{"bank": "?id=customer&levels=error", "telco": "",
+		"insurer": "?id=index&dates=mdy&delimiter=;&decimal=,&thousands=.&units=€"}
 	w.args = func(name string) []string {
 		args := w.Args(name, localnet.Node{Workers: 1})
 		for _, table := range []string{"train", "test"} {

@@ -396,8 +396,9 @@ func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string,
 		return nil, fmt.Errorf("%s cannot be used without the part of the model at %s, which says how its columns were "+
 			"scaled: give its node's folder with --dir", path, name)
 	}
+	options = vertical.Written(options, part)
 	if id := vertical.TrainingOptions(part.Reading).ID; options.ID == "" && id != "" {
-		names, err := dataset.Header(path)
+		names, err := dataset.Header(path, options)
 		if err != nil {
 			return nil, err
 		}

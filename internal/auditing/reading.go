@@ -83,7 +83,7 @@ func (r *readings) of(party, source string, said dataset.Options, part *fdskl.Mo
 	if r.id[everybody] == "" && len(r.categorical[everybody]) == 0 {
 		return o, nil
 	}
-	names, err := dataset.Header(source)
+	names, err := dataset.Header(source, o)
 	if err != nil {
 		return o, err
 	}
@@ -112,11 +112,11 @@ func (r *readings) check(data []string) error {
 		if !ok {
 			continue // refused where the table is read
 		}
-		source, _, err := dataset.ParseLocation(location)
+		source, o, err := dataset.Locate(location, dataset.Options{})
 		if err != nil {
 			return err
 		}
-		names, err := dataset.Header(source)
+		names, err := dataset.Header(source, o)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,6 +15,8 @@ type cells struct {
 	name      string
 	maxLevels int
 	na        map[string]bool // what stands for a missing cell, beside the empty one
+	numbered  *notation       // how its numbers are written
+	fault     *cellError      // why a source's cells cannot be read
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
@@ -26,6 +29,7 @@ type cells struct {
 	listed *cellError // what is wrong with it as categories
 	is     Kind       // what it is when it is not listed as categorical
 	bad    *cellError // the first cell that does not fit that
+	hint   string     // what the first texts are where they are numbers in disguise
 	order  string     // how its dates are read; "": they are none
 	values []float64  // NaN: missing or no number; nil where it begins with a text
 
@@ -68,7 +72,7 @@ func (c *cells) add(cell string, at place) {
 
 		// Goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text
 		// is of no use any more, and no row of it is kept.
-		c.order = c.dates.order()
+		c.order, c.hint = c.dates.order(), disguised(c.texts, c.numbered)
 		c.is, c.bad = c.kind(use{order: c.order})
 		c.listed = c.levelError(false)
 		if c.is == Categorical && c.bad == nil {
@@ -99,18 +103,26 @@ func (c *cells) number(cell, order string, at place) (float64, *cellError) {
 		}
 		return v, nil
 	}
-	v, class := parseNumber(cell)
+	v, class := c.numbered.parse(cell)
 	switch {
 	case class == isNumber:
 		return v, nil
 	case class == isText:
-		if hasDecimalComma(cell) {
-			return math.NaN(), c.wrong(at, "%s is not a number; write it with a decimal point", quote(cell))
+		if hint := c.inDisguise(cell); hint != "" {
+			return math.NaN(), c.wrong(at, "%s is not read as a number: %s", quote(cell), hint)
 		}
 		return math.NaN(), c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the "+
 			"text in na if it says that the value is missing", quote(cell))
 	}
 	return math.NaN(), c.wrong(at, "%s %s", quote(cell), class.why())
+}
+
+// inDisguise says of a cell that does not fit the others what they and it are, where they are numbers in disguise.
+func (c *cells) inDisguise(cell string) string {
+	if c.over {
+		return cmp.Or(c.hint, disguised([]string{cell}, c.numbered))
+	}
+	return disguised(append(c.texts[:len(c.texts):len(c.texts)], cell), c.numbered)
 }
 
 // put appends a row.
@@ -127,6 +139,9 @@ func (c *cells) put(code uint16, v float64) {
 func (c *cells) oneTooMany(cell string, at place, unlisted bool) *cellError {
 	if err := c.levelErrorOf(cell, at, unlisted); err != nil {
 		return err
+	}
+	if unlisted && c.hint != "" {
+		return c.wrong(at, "%s is not read as a number: %s", quote(cell), c.hint)
 	}
 	return c.wrong(at, "there are more than %d different texts; ignore the column, or group its values", c.maxLevels)
 }
@@ -159,6 +174,8 @@ func (c *cells) numberError(order string) *cellError {
 // its first cell that is not missing is, and numbers where all are dates.
 func (c *cells) kind(u use) (Kind, *cellError) {
 	switch {
+	case c.fault != nil:
+		return Numeric, c.fault
 	case u.listed && c.over:
 		return Categorical, c.listed
 	case u.listed:
@@ -173,7 +190,7 @@ func (c *cells) kind(u use) (Kind, *cellError) {
 	case u.order != "":
 		return Numeric, c.numberError(u.order)
 	}
-	if _, class := parseNumber(c.texts[0]); class == isText {
+	if _, class := c.numbered.parse(c.texts[0]); class == isText {
 		return Categorical, c.levelError(true)
 	}
 	return Numeric, c.numberError("")
@@ -193,9 +210,12 @@ func (c *cells) levelError(unlisted bool) *cellError {
 // levelErrorOf is levelError for one text.
 func (c *cells) levelErrorOf(text string, at place, unlisted bool) *cellError {
 	if unlisted {
-		switch _, class := parseNumber(text); class {
+		switch _, class := c.numbered.parse(text); class {
 		case isText:
 		case isNumber:
+			if hint := c.inDisguise(text); hint != "" {
+				return c.wrong(at, "%s is read as a number, and %v has %s: %s", quote(text), c.first[0], quote(c.texts[0]), hint)
+			}
 			return c.wrong(at, "%s is a number, but %v has %s; mend one of them, list the column as categorical, or give "+
 				"the text in na if it says that the value is missing", quote(text), c.first[0], quote(c.texts[0]))
 		default:
@@ -238,7 +258,8 @@ func (c *cells) column(u use, rows int) (Column, error) {
 		return Column{Name: c.name, Kind: Numeric, Values: c.asNumbers(u.order)}, nil
 	}
 	if c.levels == nil {
-		column := Column{Name: c.name, Kind: Categorical, Codes: make([]int32, len(c.codes)), Levels: c.texts}
+		column := Column{Name: c.name, Kind: Categorical, Codes: make([]int32, len(c.codes)), Levels: c.texts,
+			doubt: c.doubts()}
 		for i, code := range c.codes {
 			column.Codes[i] = int32(code) - 1
 		}

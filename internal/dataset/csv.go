@@ -29,6 +29,8 @@ type csvFile struct {
 	marks   [][]string // by column, the cells of those that identify rows
 	kept    int        // columns that are not nil
 	twice   error      // an id that occurs twice
+	before  int        // lines before the header
+	blank   int        // rows without any cell, which are left out
 }
 
 // texts copies short texts, many to one piece of memory: each by itself takes sixteen bytes or more.
@@ -56,7 +58,30 @@ func newCSV(p *parser, src *text) *csvFile {
 	f := &csvFile{parser: p, src: src, rows: csv.NewReader(src)}
 	f.rows.FieldsPerRecord = -1
 	f.rows.ReuseRecord = true
+	f.rows.Comma = p.opts.comma()
 	return f
+}
+
+// separatedBy takes the line off a file's front in which a spreadsheet says what separates its columns: sep=;
+func (f *csvFile) separatedBy() error {
+	const longest = len(`"sep=;"` + "\r\n")
+	head, _ := f.src.Peek(longest)
+	line, _, found := strings.Cut(string(head), "\n")
+	said, is := strings.CutPrefix(strings.ToLower(strings.Trim(strings.TrimSuffix(line, "\r"), `"`)), "sep=")
+	if !found || !is {
+		return nil
+	}
+	o := Options{Delimiter: said}
+	if said == "" || o.comma() == 0 {
+		return fmt.Errorf("line 1, %s, says what separates the columns, and it is none of , ; | and the tab", quote(line))
+	}
+	if f.opts.Delimiter != "" && f.opts.comma() != o.comma() {
+		return fmt.Errorf("line 1 says %s, and the table's options have delimiter = %q", quote(line), f.opts.Delimiter)
+	}
+	f.rows.Comma = o.comma()
+	f.before = 1
+	_, err := f.src.Discard(len(line) + 1)
+	return err
 }
 
 // readHeader reads the first line and begins each column that is kept.
@@ -65,6 +90,8 @@ func (f *csvFile) readHeader() error {
 	var err error
 	if f.typed != nil {
 		line = f.typed.Columns
+	} else if err = f.separatedBy(); err != nil {
+		return err
 	} else if line, err = f.next(); err == io.EOF {
 		return errEmptyFile
 	}
@@ -74,7 +101,7 @@ func (f *csvFile) readHeader() error {
 	if f.head, err = f.newHeader(line); err != nil {
 		return err
 	}
-	f.content = newDigest(f.head.names, f.head.id)
+	f.content = newDigest(f.head.names, f.head.id, f.numbered)
 	f.columns, f.marks = make([]*cells, len(f.head.names)), make([][]string, len(f.head.names))
 	for i, name := range f.head.names {
 		if i != f.head.id && slices.Contains(f.opts.Identify, name) && !slices.Contains(f.opts.Ignore, name) {
@@ -84,8 +111,8 @@ func (f *csvFile) readHeader() error {
 		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
-		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, code: make(map[string]uint16),
-			dates: dates{want: f.opts.Dates}}
+		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, numbered: f.numbered,
+			code: make(map[string]uint16), dates: dates{want: f.opts.Dates}}
 		f.kept++
 	}
 	return nil
@@ -101,6 +128,10 @@ func (f *csvFile) readRows() error {
 		if err != nil {
 			return err
 		}
+		if f.typed == nil && !slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
+			f.blank++ // as spreadsheets write below a table
+			continue
+		}
 		if f.opts.First > 0 && len(f.ids) == f.opts.First {
 			break
 		}
@@ -108,6 +139,7 @@ func (f *csvFile) readRows() error {
 		at := place{row: len(f.ids) + 1}
 		if f.typed == nil {
 			at.line, _ = f.rows.FieldPos(0)
+			at.line += f.before
 		}
 		if at.row > f.lim.rows {
 			return fmt.Errorf("there are more than %d rows, the limit", f.lim.rows)
@@ -115,8 +147,8 @@ func (f *csvFile) readRows() error {
 		if at.row*f.kept > f.lim.cells {
 			return fmt.Errorf("%v: the table is too large: the limit is %d cells", at, f.lim.cells)
 		}
-		if len(cells) != len(f.head.names) {
-			return fmt.Errorf("%v has %s; the header has %d", at, wording.Count(len(cells), "cell"), len(f.head.names))
+		if cells, err = f.head.named(cells); err != nil {
+			return fmt.Errorf("%v %w", at, err)
 		}
 		for i, c := range cells {
 			if len(c) > f.lim.cell {
@@ -138,6 +170,11 @@ func (f *csvFile) readRows() error {
 			f.ids = append(f.ids, fmt.Sprintf("line %d", cmp.Or(at.line, at.row)))
 			continue
 		}
+		if f.typed != nil {
+			if err := f.typed.Faults[f.head.position(f.head.id)-1]; err != nil {
+				return err
+			}
+		}
 		id := strings.TrimSpace(cells[f.head.id])
 		if id == "" {
 			return &IDError{fmt.Errorf("%v, column %s: the id is empty", at, quote(f.head.names[f.head.id]))}
@@ -151,7 +188,37 @@ func (f *csvFile) readRows() error {
 	if len(f.ids) == 0 {
 		return errNoRows
 	}
+	if f.typed == nil {
+		return nil
+	}
+	// Of a column with a fault nothing is known, and the others are as they are.
+	for i := range f.head.names {
+		err := f.typed.Faults[f.head.position(i)-1]
+		switch {
+		case err == nil:
+		case f.marks[i] != nil:
+			return err
+		case f.columns[i] != nil:
+			f.columns[i].fault = &cellError{place{row: 1}, err}
+		}
+	}
 	return nil
+}
+
+// says tells what of the file is left out, and what it says of itself.
+func (f *csvFile) says() []string {
+	var all []string
+	if f.before > 0 {
+		all = append(all, fmt.Sprintf("line 1 is a spreadsheet's, which says that %q separates the columns", f.rows.Comma))
+	}
+	if n := len(f.head.nameless); n > 0 {
+		all = append(all, fmt.Sprintf("%s without a name and without a cell, the first of them column %d: left out",
+			wording.Count(n, "column"), f.head.nameless[0]+1))
+	}
+	if f.blank > 0 {
+		all = append(all, fmt.Sprintf("%s without any cell: left out", wording.Count(f.blank, "row")))
+	}
+	return all
 }
 
 // next returns the cells of the next line that is not blank; they are valid until the next call.
@@ -167,9 +234,9 @@ func (f *csvFile) next() ([]string, error) {
 	if bad := (*csv.ParseError)(nil); errors.As(err, &bad) {
 		switch bad.Err {
 		case csv.ErrBareQuote:
-			return nil, fmt.Errorf("line %d: a quote stands inside a cell that does not begin with one", bad.Line)
+			return nil, fmt.Errorf("line %d: a quote stands inside a cell that does not begin with one", bad.Line+f.before)
 		case csv.ErrQuote:
-			return nil, fmt.Errorf("line %d: a quoted cell does not end as it should", bad.StartLine)
+			return nil, fmt.Errorf("line %d: a quoted cell does not end as it should", bad.StartLine+f.before)
 		}
 	}
 	return nil, explain(err, len(f.ids))

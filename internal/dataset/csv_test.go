@@ -127,13 +127,13 @@ func TestHeader(t *testing.T) {
 		"rows.svm":   {[]byte("1 1:2\n"), nil},
 		"rows":       {[]byte("1 1:2\n"), nil},
 	} {
-		got, err := Header(writeFile(t, name, c.content))
+		got, err := Header(writeFile(t, name, c.content), Options{})
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: header %q (%v), want %q", name, got, err, c.want)
 		}
 	}
 	path := writeFile(t, "empty.csv", nil)
-	_, err := Header(path)
+	_, err := Header(path, Options{})
 	wantError(t, err, path+": the file is empty")
 }
 

@@ -34,19 +34,21 @@ const (
 // Names are in the source's order, which models depend on. The hashes of rows are sorted, so that where there is an id
 // column the order of rows does not count. All columns of the source count, read or ignored. A cell is missing, text or
 // a number, whatever its owner takes it for, so that whoever has the table finds the same: missing is what DefaultNA
-// lists, and a cell that is spelt as programs write numbers is the number, so that 1, 1.0 and 1e+00 are one cell.
+// lists, and a cell that is spelt as programs write numbers, or as the options about the file's numbers say, is the
+// number, so that 1, 1.0 and 1e+00 are one cell.
 type digest struct {
 	order []int // the columns but the id's
 	na    map[string]bool
+	from  *notation // how numbers are written
 	head  keys.Hash
 	rows  []keys.Hash
 	row   []byte
 }
 
 // newDigest begins the digest of a table with these columns; id is the index of the id column, -1 where rows are called
-// by their numbers.
-func newDigest(names []string, id int) *digest {
-	d := &digest{na: (&Options{}).missingWords()}
+// by their numbers, numbered how they write numbers.
+func newDigest(names []string, id int, numbered *notation) *digest {
+	d := &digest{na: (&Options{}).missingWords(), from: numbered}
 	head := [][]byte{nil}
 	for i, name := range names {
 		if i == id {
@@ -65,9 +67,13 @@ func (d *digest) add(id string, cells []string) {
 	d.row = d.row[:0]
 	for _, i := range d.order {
 		cell := strings.TrimSpace(cells[i])
+		plain, maybe := cell, true
+		if d.from != nil {
+			plain, maybe = d.from.plain(cell)
+		}
 		if cell == "" || d.na[cell] {
 			d.row = append(d.row, missingCell)
-		} else if v, is := writtenNumber(cell); is {
+		} else if v, is := writtenNumber(plain); is && maybe {
 			d.number(v)
 		} else {
 			d.row = binary.BigEndian.AppendUint64(append(d.row, textCell), uint64(len(cell)))
@@ -144,7 +150,9 @@ func allDigits(s string) bool {
 
 // Digest reads a table for its Sum alone, and keeps no column of it.
 func Digest(ctx context.Context, location string, o Options) (keys.Hash, error) {
-	r, err := load(ctx, location, Options{ID: o.ID, Identify: o.Identify, MaxRows: o.MaxRows, Only: []string{}})
+	o = o.ForLoading()
+	o.Only, o.First = []string{}, 0
+	r, err := load(ctx, location, o)
 	if err == nil {
 		_, err = r.table(Options{Only: []string{}})
 	}

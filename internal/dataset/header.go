@@ -1,71 +1,135 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // header is the first line of a CSV file.
 type header struct {
-	names []string
-	id    int // index of the id column; -1: rows are called by their lines
+	names    []string
+	nameless []int // which columns of the file have no name, counted from 0
+	id       int   // index of the id column; -1: rows are called by their lines
 }
 
 // IndexName is what a first column without a name is called, as pandas and R write the numbers of rows.
 const IndexName = "index"
 
-// newHeader checks the cells of the first line and finds the columns that the options name.
+// newHeader checks the cells of the first line and finds the columns that the options name. Columns without a name are
+// in nameless: spreadsheets write empty ones.
 func (p *parser) newHeader(cells []string) (*header, error) {
 	if len(cells) > p.lim.columns {
 		return nil, fmt.Errorf("line 1 has %d columns; the limit is %d", len(cells), p.lim.columns)
 	}
-	h := &header{names: make([]string, len(cells))}
-	for i, c := range cells {
-		h.names[i] = strings.Clone(strings.TrimSpace(c))
-		if i == 0 && h.names[0] == "" && (p.opts.ID == IndexName || slices.Contains(p.opts.Ignore, IndexName)) {
-			h.names[0] = IndexName
+	h := &header{}
+	if len(cells) == 1 {
+		for _, d := range []struct{ sign, word string }{{";", ";"}, {"\t", tab}, {"|", "|"}, {",", ","}} {
+			if strings.Contains(cells[0], d.sign) {
+				return nil, fmt.Errorf("line 1 is one column, %s: if columns are separated by %q, say delimiter = %q",
+					quote(cells[0]), d.sign, d.word)
+			}
 		}
-		if err := p.checkName(i, h.names[i]); err != nil {
+	}
+	for i, c := range cells {
+		name := strings.Clone(strings.TrimSpace(c))
+		if i == 0 && name == "" && (p.opts.ID == IndexName || slices.Contains(p.opts.Ignore, IndexName)) {
+			name = IndexName
+		}
+		if name == "" && i > 0 {
+			h.nameless = append(h.nameless, i)
+			continue
+		}
+		if err := p.checkName(i, name); err != nil {
 			return nil, err
 		}
-	}
-	if len(h.names) == 1 && strings.ContainsAny(h.names[0], ";\t|") {
-		return nil, fmt.Errorf("line 1 is one column, %s; columns must be separated by commas", quote(h.names[0]))
-	}
-	first := make(map[string]int, len(h.names))
-	for i, name := range h.names {
-		if j, twice := first[name]; twice {
-			return nil, fmt.Errorf("line 1: columns %d and %d are both called %s", j+1, i+1, quote(name))
-		}
-		first[name] = i
+		h.names = append(h.names, name)
 	}
 	var err error
 	if h.id, err = h.findID(&p.opts); err != nil {
-		return nil, err
+		return nil, cmp.Or(h.noHeader(), err)
+	}
+	first := make(map[string]int, len(h.names))
+	for i, name := range h.names {
+		j, twice := first[name]
+		if twice && (!slices.Contains(p.opts.Ignore, name) || i == h.id || j == h.id) {
+			return nil, fmt.Errorf("line 1: columns %d and %d are both called %s: give one of them another name, or leave both "+
+				"out with ignore = [%s]", h.position(j), h.position(i), quote(name), quote(name))
+		}
+		first[name] = i
 	}
 	return h, h.checkOptions(&p.opts)
 }
 
-// checkName checks the name of column i.
+// named returns the cells of a row that stand below a name, in place. Where there is none there must be no cell: beyond
+// the header, and below a column without a name.
+func (h *header) named(cells []string) ([]string, error) {
+	wide := len(h.names) + len(h.nameless)
+	last := len(cells)
+	for last > wide && strings.TrimSpace(cells[last-1]) == "" {
+		last--
+	}
+	if least := h.position(len(h.names) - 1); last > wide || last < least {
+		return nil, fmt.Errorf("has %s; the header has %d", wording.Count(len(cells), "cell"), wide)
+	}
+	if len(h.nameless) == 0 {
+		return cells[:last], nil
+	}
+	for _, at := range h.nameless {
+		if at < last && strings.TrimSpace(cells[at]) != "" {
+			return nil, fmt.Errorf("has %s in column %d, which has no name: give it one in line 1", quote(cells[at]), at+1)
+		}
+	}
+	kept := cells[:0]
+	for i, c := range cells[:last] {
+		if !slices.Contains(h.nameless, i) {
+			kept = append(kept, c)
+		}
+	}
+	return kept, nil
+}
+
+// position returns which column of the file a name is of, counted from 1.
+func (h *header) position(i int) int {
+	for _, at := range h.nameless {
+		if at <= i {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// noHeader says what line 1 is where it has no id column and does not look like names; nil where it does.
+func (h *header) noHeader() error {
+	if strings.HasPrefix(h.names[0], "#") {
+		return fmt.Errorf("line 1, %s, is a comment; a table begins with the names of its columns: take the line out",
+			quote(h.names[0]))
+	}
+	for i, name := range h.names {
+		if _, c := parseNumber(name); c != isText {
+			return &IDError{fmt.Errorf("line 1: column %d is called %s, and none is called \"id\": if line 1 is data, write "+
+				"a line with names above it; else say which column has the ids", h.position(i), quote(name))}
+		}
+	}
+	return nil
+}
+
+// checkName checks the name of column i, which is empty of the first alone.
 func (p *parser) checkName(i int, name string) error {
-	if name == "" && i == 0 {
+	if name == "" {
 		return fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index; take it as the id "+
 			"column with --id %s, or leave it out with ignore = [%q] in the table's options", IndexName, IndexName)
-	}
-	if name == "" {
-		return fmt.Errorf("line 1: column %d has no name", i+1)
 	}
 	if len(name) > p.lim.cell {
 		return fmt.Errorf("line 1: the name of column %d has %d bytes; the limit is %d", i+1, len(name), p.lim.cell)
 	}
 	if why := checkText(name); why != "" {
 		return fmt.Errorf("line 1: the name of column %d, %s, %s", i+1, quote(name), why)
-	}
-	if _, c := parseNumber(name); c != isText {
-		return fmt.Errorf("line 1: column %d is called %s; a header with names is wanted, not data", i+1, quote(name))
 	}
 	return nil
 }

@@ -153,10 +153,13 @@ func widen(parts []*Table) []*Table {
 		out.Columns = nil
 		at := p.positions()
 		for _, index := range indices {
-			name := featureName(index)
+			name := svmLabel
+			if index >= 0 {
+				name = featureName(index)
+			}
 			if i, there := at[name]; there {
 				out.Columns = append(out.Columns, p.Columns[i])
-			} else if index > 0 {
+			} else if index >= 0 {
 				out.Columns = append(out.Columns, Column{Name: name, Values: make([]float64, p.Rows())})
 			}
 		}

@@ -6,14 +6,14 @@ import (
 )
 
 func TestJoinLIBSVMIsOneFile(t *testing.T) {
-	train := mustRead(t, "1 1:1 2:2\n-1 1:3\n", asLIBSVM, Options{})
-	test := mustRead(t, "-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{})
+	train := mustRead(t, "1 1:1 2:2\n-1 1:3\n", asLIBSVM, Options{Label: "label"})
+	test := mustRead(t, "-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{Label: "label"})
 	train.Path, test.Path = "a9a", "a9a.t"
 	got, err := Join(train, test)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := mustRead(t, "1 1:1 2:2\n-1 1:3\n-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{})
+	want := mustRead(t, "1 1:1 2:2\n-1 1:3\n-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{Label: "label"})
 	if !reflect.DeepEqual(got.IDs, want.IDs) {
 		t.Errorf("ids %q", got.IDs)
 	}
@@ -28,8 +28,8 @@ func TestJoinLIBSVMIsOneFile(t *testing.T) {
 }
 
 func TestJoinedLIBSVMRowsHaveTheirFeatures(t *testing.T) {
-	one := mustRead(t, "1 2:2\n", asLIBSVM, Options{})
-	two := mustRead(t, "1 11:3\n", asLIBSVM, Options{})
+	one := mustRead(t, "1 2:2\n", asLIBSVM, Options{Label: "label"})
+	two := mustRead(t, "1 11:3\n", asLIBSVM, Options{Label: "label"})
 	three, err := Join(one, two, one)
 	if err != nil {
 		t.Fatal(err)
@@ -59,13 +59,13 @@ func TestJoinCSV(t *testing.T) {
 }
 
 func TestBadJoin(t *testing.T) {
-	read := func(path, content string) *Table {
-		table := mustRead(t, content, byContent, Options{})
+	read := func(path, content string, o Options) *Table {
+		table := mustRead(t, content, byContent, o)
 		table.Path = path
 		return table
 	}
-	one := read("one.csv", "id,x\na,1\nb,2\n")
-	svm := read("two.svm", "1 1:1\n")
+	one := read("one.csv", "id,x\na,1\nb,2\n", Options{})
+	svm := read("two.svm", "1 1:1\n", Options{Label: "label"})
 	for _, tc := range []struct {
 		name  string
 		parts []*Table
@@ -73,10 +73,11 @@ func TestBadJoin(t *testing.T) {
 	}{
 		{"nothing", nil, `join: there is no table to join`},
 		{"formats", []*Table{one, svm}, `two.svm: a LIBSVM and a CSV table cannot be joined; the other is one.csv`},
-		{"column missing", []*Table{one, read("two.csv", "id,y\nc,1\n")}, `two.csv: no column "x"; the columns are "y"; one.csv has it`},
-		{"column added", []*Table{one, read("two.csv", "id,x,y\nc,1,2\n")}, `one.csv: no column "y"; the columns are "x"; two.csv has it`},
-		{"kind", []*Table{one, read("two.csv", "id,x\nc,p\n")}, `two.csv: column "x" is categorical, but numeric in one.csv`},
-		{"id", []*Table{one, read("two.csv", "id,x\nc,1\na,2\n")}, `one.csv and two.csv have the same id "a"; a table has one row for each id`},
+		{"column missing", []*Table{one, read("two.csv", "id,y\nc,1\n", Options{})}, `two.csv: no column "x"; the columns are "y"; one.csv has it`},
+		{"column added", []*Table{one, read("two.csv", "id,x,y\nc,1,2\n", Options{})}, `one.csv: no column "y"; the columns are "x"; two.csv has it`},
+		{"kind", []*Table{one, read("two.csv", "id,x\nc,p\n", Options{})},
+			`two.csv: column "x" is categorical, but numeric in one.csv`},
+		{"id", []*Table{one, read("two.csv", "id,x\nc,1\na,2\n", Options{})}, `one.csv and two.csv have the same id "a"; a table has one row for each id`},
 		{"label", []*Table{svm, svm.Without("label")}, `two.svm: no column "label"; the columns are "f1"; two.svm has it`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

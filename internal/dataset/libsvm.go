@@ -13,16 +13,17 @@ import (
 // svmLabel is the name of the label column of a LIBSVM table; features are called f1, f2, …
 const svmLabel = "label"
 
-// svmFile is a LIBSVM file while it is read: rows of the form "label index:value …" with indices from 1 that increase
-// within a row. The table has the columns label and f1 to fd, d being the highest index. Only what is not zero is kept
-// until the width is known.
+// svmFile is a LIBSVM file while it is read: rows of the form "label index:value …" with indices that increase within a
+// row, and comments from # on. The table has the columns label and f1 to fd, d being the highest index, with f0 where
+// the file counts from 0. Only what is not zero is kept until the width is known.
 type svmFile struct {
 	*parser
 	labels []float64
 	ends   []int     // how many entries there are up to the end of each row
-	index  []int32   // of each entry, from 1
+	index  []int32   // of each entry
 	value  []float64 // of each entry
 	width  int       // highest index so far
+	zero   bool      // there is an index 0
 }
 
 // readRows reads the lines until the file ends; blank ones do not count as rows.
@@ -32,8 +33,8 @@ func (f *svmFile) readRows(src *text) error {
 	at := place{row: 1, line: 1}
 	for ; lines.Scan(); at.line++ {
 		src.slacken()
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		if f.opts.First > 0 && at.row > f.opts.First {
@@ -48,7 +49,7 @@ func (f *svmFile) readRows(src *text) error {
 		if c != isNumber {
 			return fmt.Errorf("%v, column %q: %s %s", at, svmLabel, quote(word), c.why())
 		}
-		last := 0
+		last := -1
 		for rest != "" {
 			word, rest = nextWord(rest)
 			index, err := f.addEntry(word, last, at)
@@ -72,7 +73,7 @@ func (f *svmFile) readRows(src *text) error {
 		}
 		return explain(err, len(f.labels))
 	}
-	if f.width == 0 {
+	if f.width == 0 && !f.zero {
 		return errors.New("no row has a feature of the form index:value")
 	}
 	return nil
@@ -84,10 +85,15 @@ func (f *svmFile) addEntry(word string, last int, at place) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("%v: %s is not of the form index:value", at, quote(word))
 	}
-	index, err := strconv.Atoi(left)
-	if err != nil || index < 1 {
-		return 0, fmt.Errorf("%v: index %s is not a whole number from 1", at, quote(left))
+	if left == "qid" {
+		return 0, fmt.Errorf("%v: %s is of a file for ranking, whose rows belong to queries; no algorithm here ranks", at,
+			quote(word))
 	}
+	index, err := strconv.Atoi(left)
+	if err != nil || index < 0 {
+		return 0, fmt.Errorf("%v: index %s is not a whole number from 0", at, quote(left))
+	}
+	f.zero = f.zero || index == 0
 	if most := f.lim.columns - 2; index > most { // id and label are columns too
 		return 0, fmt.Errorf("%v: index %d is beyond the limit of %d features", at, index, most)
 	}
@@ -114,23 +120,40 @@ func nextWord(line string) (word, rest string) {
 	return line[:end], strings.TrimLeft(line[end:], " \t")
 }
 
+// names returns the columns of the table, the label first.
+func (f *svmFile) names() []string {
+	names := []string{svmLabel}
+	if f.zero {
+		names = append(names, featureName(0))
+	}
+	for i := range f.width {
+		names = append(names, featureName(i+1))
+	}
+	return names
+}
+
+// column returns where among names the feature of an index stands.
+func (f *svmFile) column(index int32) int {
+	if f.zero {
+		return int(index) + 1
+	}
+	return int(index)
+}
+
 // digest returns the digest of the table that finish makes.
 func (f *svmFile) digest() keys.Hash {
-	names := make([]string, f.width+1)
-	for i := range names {
-		names[i] = featureName(i)
-	}
-	d := newDigest(append(names, "id"), f.width+1)
-	values := make([]float64, f.width+1)
+	names := f.names()
+	d := newDigest(append(names, "id"), len(names), nil)
+	values := make([]float64, len(names))
 	from := 0
 	for row, label := range f.labels {
 		values[0] = label
 		for e := from; e < f.ends[row]; e++ {
-			values[f.index[e]] = f.value[e]
+			values[f.column(f.index[e])] = f.value[e]
 		}
 		d.addNumbers(strconv.Itoa(row+1), values)
 		for ; from < f.ends[row]; from++ {
-			values[f.index[from]] = 0
+			values[f.column(f.index[from])] = 0
 		}
 	}
 	return d.sum()
@@ -155,7 +178,7 @@ func (f *svmFile) finish() (*Table, error) {
 			from = f.ends[row-1]
 		}
 		for e := from; e < f.ends[row]; e++ {
-			t.Columns[f.index[e]].Values[to] = f.value[e]
+			t.Columns[f.column(f.index[e])].Values[to] = f.value[e]
 		}
 	}
 	return t, nil
@@ -163,25 +186,24 @@ func (f *svmFile) finish() (*Table, error) {
 
 // zeros returns the label column and the features, side by side in one piece of memory.
 func (f *svmFile) zeros() []Column {
-	n := len(f.labels)
-	slab := make([]float64, n*(f.width+1))
-	columns := make([]Column, f.width+1)
-	for i := range columns {
-		columns[i] = Column{Name: featureName(i), Values: slab[i*n : (i+1)*n : (i+1)*n]}
+	n, names := len(f.labels), f.names()
+	slab := make([]float64, n*len(names))
+	columns := make([]Column, len(names))
+	for i, name := range names {
+		columns[i] = Column{Name: name, Values: slab[i*n : (i+1)*n : (i+1)*n]}
 	}
 	return columns
 }
 
-// featureName names the column of an index; index 0 is the label.
-func featureName(index int) string {
-	if index == 0 {
-		return svmLabel
-	}
-	return "f" + strconv.Itoa(index)
-}
+// featureName names the column of an index.
+func featureName(index int) string { return "f" + strconv.Itoa(index) }
 
-// featureIndex undoes featureName.
+// featureIndex undoes featureName; -1 where the name is none of a feature.
 func featureIndex(name string) int {
-	index, _ := strconv.Atoi(strings.TrimPrefix(name, "f"))
-	return index // the label is no number, hence 0
+	digits, is := strings.CutPrefix(name, "f")
+	index, err := strconv.Atoi(digits)
+	if !is || err != nil || featureName(index) != name || index > standardLimits().columns {
+		return -1
+	}
+	return index
 }

@@ -36,7 +36,7 @@ func TestLIBSVMRowsAreSortedByID(t *testing.T) {
 
 func TestLIBSVMIgnore(t *testing.T) {
 	table := mustRead(t, "1 1:1 3:1\n", asLIBSVM, Options{Ignore: []string{"f2", "f3"}})
-	if names := table.Names(); !reflect.DeepEqual(names, []string{"label", "f1"}) {
+	if names := table.Names(); !reflect.DeepEqual(names, []string{"f1"}) {
 		t.Errorf("columns %q", names)
 	}
 }
@@ -46,11 +46,11 @@ func TestFormatOfAFile(t *testing.T) {
 		name, content string
 		want          string
 	}{
-		{"a9a", "-1 3:1\n", "label"},
-		{"a9a", "\n\n-1\n1 3:1\n", "label"},
-		{"a9a.gz", string(gzipped(t, "-1 3:1\n")), "label"},
-		{"x.libsvm", "-1 3:1\n", "label"},
-		{"X.SVM.GZ", string(gzipped(t, "-1 3:1\n")), "label"},
+		{"a9a", "-1 3:1\n", "f1"},
+		{"a9a", "\n\n-1\n1 3:1\n", "f1"},
+		{"a9a.gz", string(gzipped(t, "-1 3:1\n")), "f1"},
+		{"x.libsvm", "-1 3:1\n", "f1"},
+		{"X.SVM.GZ", string(gzipped(t, "-1 3:1\n")), "f1"},
 		{"people", "id,age\n1,2\n", "age"},
 		{"people.csv", "id,age\n1,2\n", "age"},
 		{"people.csv.gz", "id,age\n1,2\n", "age"},

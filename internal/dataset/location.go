@@ -30,6 +30,10 @@ type written struct {
 	Levels      string    `toml:"levels,omitempty"`
 	Dates       string    `toml:"dates,omitempty"`
 	Refresh     string    `toml:"refresh,omitempty"` // of a table that is no file
+	Delimiter   string    `toml:"delimiter,omitempty"`
+	Decimal     string    `toml:"decimal,omitempty"`
+	Thousands   string    `toml:"thousands,omitempty"`
+	Units       []string  `toml:"units,omitempty"`
 }
 
 // execPrefix begins the location of a command, whose question marks are the command's.
@@ -96,6 +100,14 @@ func (w *written) field(key string) (one *string, list *[]string) {
 		return &w.Dates, nil
 	case "refresh":
 		return &w.Refresh, nil
+	case "delimiter":
+		return &w.Delimiter, nil
+	case "decimal":
+		return &w.Decimal, nil
+	case "thousands":
+		return &w.Thousands, nil
+	case "units":
+		return nil, &w.Units
 	case "categorical":
 		return nil, &w.Categorical
 	case "columns":
@@ -112,7 +124,8 @@ func (w *written) field(key string) (one *string, list *[]string) {
 // options returns what is written.
 func (w *written) options() Options {
 	o := Options{ID: w.ID, Categorical: w.Categorical, Missing: w.Missing, Columns: w.Columns, Ignore: w.Ignore,
-		Levels: w.Levels, Dates: w.Dates, Refresh: w.Refresh}
+		Levels: w.Levels, Dates: w.Dates, Refresh: w.Refresh, Delimiter: w.Delimiter, Decimal: w.Decimal,
+		Thousands: w.Thousands, Units: w.Units}
 	if w.NA != nil {
 		o.NA = append([]string{}, *w.NA...)
 	}
@@ -122,7 +135,8 @@ func (w *written) options() Options {
 // TOML returns the options as a file beside a table has them.
 func (o Options) TOML() ([]byte, error) {
 	w := written{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, Columns: o.Columns, Ignore: o.Ignore,
-		Levels: o.Levels, Dates: o.Dates, Refresh: o.Refresh}
+		Levels: o.Levels, Dates: o.Dates, Refresh: o.Refresh, Delimiter: o.Delimiter, Decimal: o.Decimal,
+		Thousands: o.Thousands, Units: o.Units}
 	if o.NA != nil {
 		w.NA = &o.NA
 	}
@@ -161,8 +175,8 @@ func Beside(source string) (o Options, err error) {
 func parseWritten(text string) (Options, error) {
 	var w written
 	if err := keys.DecodeStrict("options of a table", []byte(text), &w); err != nil {
-		return Options{}, fmt.Errorf("%w; a table has id, categorical, missing, na, columns, ignore, levels, dates "+
-			"and refresh", err)
+		return Options{}, fmt.Errorf("%w; a table has id, categorical, missing, na, columns, ignore, levels, dates, "+
+			"delimiter, decimal, thousands, units and refresh", err)
 	}
 	return w.options(), nil
 }
@@ -201,12 +215,14 @@ func isFile(location string) bool {
 func (o Options) Or(others Options) Options {
 	o.ID, o.Missing = cmp.Or(o.ID, others.ID), cmp.Or(o.Missing, others.Missing)
 	o.Levels, o.Dates = cmp.Or(o.Levels, others.Levels), cmp.Or(o.Dates, others.Dates)
-	o.Refresh = cmp.Or(o.Refresh, others.Refresh)
+	o.Refresh, o.Delimiter = cmp.Or(o.Refresh, others.Refresh), cmp.Or(o.Delimiter, others.Delimiter)
+	o.Decimal, o.Thousands = cmp.Or(o.Decimal, others.Decimal), cmp.Or(o.Thousands, others.Thousands)
 	for _, list := range []struct {
 		own   *[]string
 		other []string
 	}{
 		{&o.Categorical, others.Categorical}, {&o.Columns, others.Columns}, {&o.Ignore, others.Ignore}, {&o.NA, others.NA},
+		{&o.Units, others.Units},
 	} {
 		if *list.own == nil {
 			*list.own = slices.Clone(list.other)

@@ -69,7 +69,7 @@ func TestOptionsBesideATable(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"identity = \"x\"": `unknown key "identity"; a table has id, categorical, missing, na, columns, ignore, levels, ` +
-			`dates and refresh`,
+			`dates, delimiter, decimal, thousands, units and refresh`,
 		"missing = \"guess\"":                    `unknown way "guess" to treat missing values`,
 		"id = 7":                                 "line 1: ",
 		"id = " + strings.Repeat("{a=", 100_000): "nested deeper",

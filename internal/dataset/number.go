@@ -49,12 +49,6 @@ func decimal(cell string) bool {
 	return digits > 0
 }
 
-// hasDecimalComma reports whether cell is a number but for one comma where its point should be.
-func hasDecimalComma(cell string) bool {
-	whole, rest, found := strings.Cut(cell, ",")
-	return found && !strings.Contains(rest, ",") && decimal(whole+"."+rest) && rest != ""
-}
-
 // nonFinite reports whether cell spells NaN or an infinity.
 func nonFinite(cell string) bool {
 	switch strings.ToLower(strings.TrimLeft(cell, "+-")) {

@@ -44,6 +44,16 @@ type Options struct {
 	// Dates says how dates are read that could be day/month/year or month/day/year: "dmy" or "mdy". By default ("") a
 	// column of them is one of dates where its cells can be read in one way alone; "text" leaves all dates as texts.
 	Dates string
+	// Delimiter is what separates the columns of a text: "," (the default, also ""), ";", "|" or "tab". A first line such
+	// as sep=; says it as well, and so does a name that ends in .tsv.
+	Delimiter string
+	// Decimal is what stands before a number's decimals in a text: "." (the default, also "") or ",".
+	Decimal string
+	// Thousands is what may stand between a number's thousands in a text: ",", ".", "'" or "space"; by default nothing.
+	Thousands string
+	// Units lists what is taken off the front and the back of a number in a text, such as "$", "%" or "EUR"; "()" is of
+	// numbers below zero in brackets. A per cent is not divided by a hundred.
+	Units []string
 	// DateOrders names the columns of dates and how each is read, in place of finding out; nil finds out. It holds a
 	// training table's DateOrders when new rows are read for prediction.
 	DateOrders map[string]string
@@ -115,8 +125,10 @@ func (o *Options) validate(lim *limits) (missing, error) {
 		return missing{}, fmt.Errorf("unknown way %s to treat levels that training never saw; want other or error",
 			quote(o.Levels))
 	}
-	if err := checkDates(o); err != nil {
-		return missing{}, err
+	for _, err := range []error{checkDates(o), o.checkNotation()} {
+		if err != nil {
+			return missing{}, err
+		}
 	}
 	if _, err := RefreshEvery(o.Refresh); err != nil {
 		return missing{}, err
@@ -147,8 +159,8 @@ func (o *Options) wants(name string) bool {
 
 // ForLoading returns those of the options that a Reading depends on: what a file holds, not what becomes of it.
 func (o *Options) ForLoading() Options {
-	return Options{ID: o.ID, Ignore: o.Ignore, Identify: o.Identify, NA: o.NA, Dates: o.Dates, First: o.First,
-		MaxRows: o.MaxRows}
+	return Options{ID: o.ID, Ignore: o.Ignore, Identify: o.Identify, NA: o.NA, Dates: o.Dates, Delimiter: o.Delimiter,
+		Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units, First: o.First, MaxRows: o.MaxRows}
 }
 
 // missingWords returns what stands for a missing cell, beside the empty one.

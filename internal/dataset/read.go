@@ -13,7 +13,7 @@ import (
 )
 
 // Read reads a table from a file or another location of package source and returns its rows sorted by id.
-// Of text, a name that ends in .csv, .libsvm or .svm (and .gz) settles the format; else the first line does.
+// Of text, a name that ends in .csv, .tsv, .libsvm or .svm (and .gz) settles the format; else the first line does.
 // The error names the location and, where there is one, the row, line, column and cell.
 func Read(location string, o Options) (*Table, error) {
 	r, err := load(context.Background(), location, o)
@@ -23,8 +23,9 @@ func Read(location string, o Options) (*Table, error) {
 	return r.Table(o)
 }
 
-// Header returns the names of a table's columns, the id's among them; none of a LIBSVM file.
-func Header(location string) (names []string, err error) {
+// Header returns the names of a table's columns, the id's among them; none of a LIBSVM file. Of the options it looks at
+// what separates columns.
+func Header(location string, o Options) (names []string, err error) {
 	defer func() {
 		if err != nil {
 			names, err = nil, named(location, err)
@@ -46,20 +47,30 @@ func Header(location string) (names []string, err error) {
 		if err != nil {
 			return nil, explain(err, 0)
 		}
-		if as := formatOf(l.Name()); as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
+		as := formatOf(l.Name())
+		if as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
 			return nil, nil
 		}
-		if cells, err = newCSV(&parser{lim: lim}, src).next(); err == io.EOF {
+		if as == asTSV && o.Delimiter == "" {
+			o.Delimiter = tab
+		}
+		f := newCSV(&parser{opts: Options{Delimiter: o.Delimiter}, lim: lim}, src)
+		if err := f.separatedBy(); err != nil {
+			return nil, err
+		}
+		if cells, err = f.next(); err == io.EOF {
 			return nil, errEmptyFile
 		} else if err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range cells {
-		names = append(names, strings.Clone(strings.TrimSpace(c)))
-	}
-	if len(names) > 0 && names[0] == "" {
-		names[0] = IndexName
+	for i, c := range cells {
+		switch c = strings.TrimSpace(c); {
+		case c != "":
+			names = append(names, strings.Clone(c))
+		case i == 0:
+			names = append(names, IndexName)
+		}
 	}
 	return names, nil
 }
@@ -79,6 +90,7 @@ type format int
 const (
 	byContent format = iota
 	asCSV
+	asTSV
 	asLIBSVM
 )
 
@@ -87,6 +99,8 @@ func formatOf(path string) format {
 	switch filepath.Ext(strings.TrimSuffix(strings.ToLower(path), ".gz")) {
 	case ".csv":
 		return asCSV
+	case ".tsv", ".tab":
+		return asTSV
 	case ".libsvm", ".svm":
 		return asLIBSVM
 	}
@@ -98,6 +112,8 @@ type parser struct {
 	opts Options
 	na   map[string]bool // what stands for a missing cell, beside the empty one
 	lim  limits
+
+	numbered *notation // how the file writes its numbers
 }
 
 // parse reads one whole file from r as the options say.
@@ -117,9 +133,13 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 	if _, err := o.validate(&lim); err != nil {
 		return nil, err
 	}
-	p := &parser{opts: o, na: o.missingWords(), lim: lim}
+	p := &parser{opts: o, na: o.missingWords(), lim: lim, numbered: o.notation()}
 	reading := &Reading{lim: lim}
 	if s.Text == nil {
+		if o.Delimiter != "" || p.numbered != nil {
+			return nil, errors.New("delimiter, decimal, thousands and units say how a text is written, and this is none: " +
+				"leave them out")
+		}
 		reading.csv = &csvFile{parser: p, typed: s}
 	} else {
 		src, err := newText(s.Text, &lim)
@@ -135,6 +155,9 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 				reading.Sum = reading.svm.digest()
 			}
 			return reading, nil
+		}
+		if as == asTSV && p.opts.Delimiter == "" {
+			p.opts.Delimiter = tab
 		}
 		reading.csv = newCSV(p, src)
 	}

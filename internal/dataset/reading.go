@@ -132,6 +132,8 @@ func (r *Reading) svmTable(o *Options) (*Table, error) {
 	case o.Label != "" && o.Label != svmLabel:
 		return nil, fmt.Errorf("a LIBSVM file has no label column %s; its label column is called %q", quote(o.Label),
 			svmLabel)
+	case o.Delimiter != "" || o.notation() != nil:
+		return nil, errors.New("a LIBSVM file is written in one way: leave delimiter, decimal, thousands and units out")
 	case len(o.Categorical) > 0:
 		return nil, fmt.Errorf("a LIBSVM file has numbers only; column %s cannot be categorical", quote(o.Categorical[0]))
 	}
@@ -146,19 +148,22 @@ func (r *Reading) svmTable(o *Options) (*Table, error) {
 		r.all = all
 		r.svm = &svmFile{width: r.svm.width} // its entries are in the columns now
 	}
-	at := r.all.positions()
-	for _, name := range o.Ignore {
-		if _, there := at[name]; !there {
-			return nil, fmt.Errorf("no column %s to ignore; a LIBSVM file has label and f1 to f%d", quote(name), r.svm.width)
-		}
-	}
-	for _, name := range slices.Concat(o.Only, o.Columns) {
-		if _, there := at[name]; !there {
-			return nil, fmt.Errorf("no column %s; a LIBSVM file has label and f1 to f%d", quote(name), r.svm.width)
+	for _, name := range slices.Concat(o.Ignore, o.Only, o.Columns) {
+		if name != svmLabel && featureIndex(name) < 0 {
+			return nil, fmt.Errorf("no column %s; a LIBSVM file has label, f1, f2 and so on", quote(name))
 		}
 	}
 	t := *r.all
 	t.Missing, t.Levels = o.Missing, o.Levels
-	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !o.wants(c.Name) })
+	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
+		return !o.wants(c.Name) || c.Name == svmLabel && o.Label == "" // which is never a feature
+	})
+	// A feature that no row of this file has is zero: those of the training may be more.
+	at := t.positions()
+	for _, name := range o.Only {
+		if _, there := at[name]; !there && featureIndex(name) >= 0 && o.wants(name) {
+			t.Columns = append(t.Columns, Column{Name: name, Values: make([]float64, t.Rows())})
+		}
+	}
 	return &t, nil
 }

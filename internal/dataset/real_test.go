@@ -18,9 +18,9 @@ func TestRealSets(t *testing.T) {
 		classes       []string
 		positives     int
 	}{
-		{"a9a.gz", Options{}, "label", 32561, 124, []string{"-1", "1"}, 7841},
-		{"phishing.gz", Options{}, "label", 11055, 69, []string{"0", "1"}, 6157},
-		{"w8a.gz", Options{}, "label", 49749, 301, []string{"-1", "1"}, 1479},
+		{"a9a.gz", Options{Label: "label"}, "label", 32561, 124, []string{"-1", "1"}, 7841},
+		{"phishing.gz", Options{Label: "label"}, "label", 11055, 69, []string{"0", "1"}, 6157},
+		{"w8a.gz", Options{Label: "label"}, "label", 49749, 301, []string{"-1", "1"}, 1479},
 		{"defaultcredit.csv.gz", Options{}, "default.payment.next.month", 30000, 24, []string{"0", "1"}, 6636},
 	} {
 		t.Run(strings.TrimSuffix(tc.file, ".gz"), func(t *testing.T) {
@@ -49,11 +49,11 @@ func TestRealSets(t *testing.T) {
 }
 
 func TestRealSetJoined(t *testing.T) {
-	train, err := Read(needs.Data(t, "a9a.gz"), Options{})
+	train, err := Read(needs.Data(t, "a9a.gz"), Options{Label: "label"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	test, err := Read(needs.Data(t, "a9a.t.gz"), Options{})
+	test, err := Read(needs.Data(t, "a9a.t.gz"), Options{Label: "label"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func TestSplitColumnsDealsEvenly(t *testing.T) {
-	table := mustRead(t, "1 30:1\n", asLIBSVM, Options{})
+	table := mustRead(t, "1 30:1\n", asLIBSVM, Options{Label: "label"})
 	rapid.Check(t, func(t *rapid.T) {
 		parties := rapid.IntRange(1, 30).Draw(t, "parties")
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -40,7 +40,7 @@ func TestSplitColumnsDealsEvenly(t *testing.T) {
 }
 
 func TestSplitsAreOfTheSeed(t *testing.T) {
-	table := mustRead(t, "1 9:1\n", asLIBSVM, Options{})
+	table := mustRead(t, "1 9:1\n", asLIBSVM, Options{Label: "label"})
 	deal := func(seed uint64) [][]string {
 		split, err := SplitColumns(table, "", 3, seed)
 		if err != nil {

@@ -16,6 +16,7 @@ const (
 	KindCategory = "category"
 	KindEmpty    = "empty"    // it has no cell
 	KindConstant = "constant" // it has one value
+	KindLabel    = "label"    // the first number of a LIBSVM line, which is never a feature
 	KindFault    = "fault"    // it cannot be used as it is; Fault says why
 )
 
@@ -38,6 +39,7 @@ type Survey struct {
 	Rows    int            `json:"rows"`
 	First   bool           `json:"first,omitempty"` // these are the first rows, and there may be more
 	Missing string         `json:"missing"`         // what becomes of missing cells
+	Says    []string       `json:"says,omitempty"`  // of the whole table: what is left out, and what it says of itself
 	Columns []ColumnSurvey `json:"columns"`
 }
 
@@ -56,9 +58,12 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 			return nil, err
 		}
 		s.ID, s.Rows = "the number of the row", t.Rows()
+		if o.Label == "" {
+			s.Columns = append(s.Columns, ColumnSurvey{Name: svmLabel, Kind: KindLabel})
+		}
 		for i := range t.Columns {
 			c := &t.Columns[i]
-			column := ColumnSurvey{Name: c.Name, Kind: KindNumber, Features: 1, Label: c.Name == o.Label}
+			column := ColumnSurvey{Name: c.Name, Kind: KindNumber, Features: 1, Label: c.Name == svmLabel}
 			switch {
 			case column.Label:
 				column.Features = 0
@@ -78,6 +83,7 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		if f.head.id >= 0 {
 			s.ID = f.head.names[f.head.id]
 		}
+		s.Says = f.says()
 		for _, c := range f.columns {
 			if c != nil && o.wants(c.name) {
 				s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
@@ -93,7 +99,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	s := ColumnSurvey{Name: c.name, Label: u.label, Missing: c.holes}
 	kind, wrong := c.kind(u)
 	switch {
-	case c.holes == rows:
+	case c.holes == rows && c.fault == nil:
 		s.Kind, s.Says = KindEmpty, "it is empty and left out"
 		return s
 	case wrong != nil:
@@ -130,10 +136,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 			}
 			return s
 		}
-		s.Kind, s.Fault, s.Features = KindFault, levelsFault(c.name, s.Levels, rows-c.holes), 0
-		if doubt != "" {
-			s.Fault += "; " + doubt
-		}
+		s.Kind, s.Fault, s.Features = KindFault, levelsFault(c.name, s.Levels, rows-c.holes, doubt), 0
 		return s
 	}
 	s.Kind, s.Features = KindNumber, 1+indicator
@@ -157,10 +160,13 @@ func tooManyLevels(levels, rows int) bool {
 	return levels > max(rows/10, fewLevels) || levels > max(rows/2, fewLevels/2)
 }
 
-// levelsFault is the error for such a column.
-func levelsFault(name string, levels, rows int) string {
-	return fmt.Sprintf("column %s has %d different texts in %s with a cell, and each would be a feature: leave it out "+
-		"with ignore, or list it in categorical if they are categories", quote(name), levels, wording.Count(rows, "row"))
+// levelsFault is the error for such a column; doubt is what it seems to hold, with what to do about it, where it does.
+func levelsFault(name string, levels, rows int, doubt string) string {
+	if doubt == "" {
+		doubt = "leave it out with ignore, or list it in categorical if they are categories"
+	}
+	return fmt.Sprintf("column %s has %d different texts in %s with a cell, and each would be a feature: %s", quote(name),
+		levels, wording.Count(rows, "row"), doubt)
 }
 
 // CheckLevels refuses the columns of texts that nobody called categorical and that have too many to be categories:
@@ -184,7 +190,7 @@ func (t *Table) CheckLevels() error {
 			}
 		}
 		if tooManyLevels(levels, rows) {
-			faults, names = append(faults, levelsFault(c.Name, levels, rows)), append(names, c.Name)
+			faults, names = append(faults, levelsFault(c.Name, levels, rows, c.doubt)), append(names, c.Name)
 		}
 	}
 	switch len(faults) {
@@ -198,23 +204,26 @@ func (t *Table) CheckLevels() error {
 
 // doubts says what is doubtful about a column of texts, with what to do about it.
 func (c *cells) doubts() string {
-	commas, dated, words := 0, 0, 0
+	if numbers := disguised(c.texts, c.numbered); numbers != "" {
+		return numbers
+	}
+	dated, short, words := 0, 0, 0
 	for _, text := range c.texts {
-		if hasDecimalComma(text) {
-			commas++
-		}
 		for _, order := range []string{ISO, DayMonthYear, MonthDayYear} {
 			if _, ok := parseDate(text, order); ok {
 				dated++
 				break
 			}
 		}
+		if shortYear.MatchString(text) {
+			short++
+		}
 		words += len(strings.Fields(text))
 	}
 	n := len(c.texts)
 	switch {
-	case 2*commas > n:
-		return "its cells have decimal commas: write points, lest each number is a category"
+	case 2*short > n:
+		return "its cells are dates whose years have two digits: write years with four, or ignore the column"
 	case dated == n && len(c.dates.orders) > 1:
 		return `its dates could be day/month or month/day: say dates = "dmy" or "mdy"`
 	case 2*dated > n && c.dates.want != DatesAreTexts:
@@ -265,9 +274,10 @@ func (s *Survey) Faults() []string {
 // Notes says in sentences what a person should know before the table is used: what is missing and what becomes of it,
 // which columns are left out or dates, what is doubtful, and what a training refuses.
 func (s *Survey) Notes() []string {
-	var notes, missing []string
+	var missing []string
+	notes := slices.Clone(s.Says)
 	for _, c := range s.Columns {
-		if c.Missing > 0 && c.Kind != KindEmpty && !c.Label {
+		if c.Missing > 0 && c.Kind != KindEmpty && c.Kind != KindFault && !c.Label {
 			missing = append(missing, fmt.Sprintf("%s %d", quote(c.Name), c.Missing))
 		}
 	}

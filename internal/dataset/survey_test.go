@@ -52,7 +52,7 @@ func TestSurvey(t *testing.T) {
 		`region category 30 3 4 ""`,
 		`name fault 0 300 0 ""`,
 		`note category 0 12 12 "it holds free text, of which each different one is a category: ignore it"`,
-		`price category 0 15 15 "its cells have decimal commas: write points, lest each number is a category"`,
+		`price category 0 15 15 "its cells are numbers with decimal commas: to read them say decimal = \",\""`,
 		`empty empty 300 0 0 "it is empty and left out"`,
 		`land constant 0 0 0 "it has one value and is left out"`,
 		`day fault 0 132 0 ""`,
@@ -69,9 +69,8 @@ func TestSurvey(t *testing.T) {
 	faults := []string{
 		`column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: leave it out with ` +
 			`ignore, or list it in categorical if they are categories`,
-		`column "day" has 132 different texts in 300 rows with a cell, and each would be a feature: leave it out with ` +
-			`ignore, or list it in categorical if they are categories; its dates could be day/month or month/day: say ` +
-			`dates = "dmy" or "mdy"`,
+		`column "day" has 132 different texts in 300 rows with a cell, and each would be a feature: its dates could ` +
+			`be day/month or month/day: say dates = "dmy" or "mdy"`,
 		`row 8 (line 9), column "mixed": "many" is not a number; mend the cell, list the column as categorical, or give ` +
 			`the text in na if it says that the value is missing`,
 	}

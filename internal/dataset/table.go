@@ -38,6 +38,8 @@ type Column struct {
 	Codes  []int32   // categorical: index into Levels, one per row; -1 where the cell is missing
 	Levels []string  // categorical: the texts that occur in the file, sorted byte by byte
 	Listed bool      // categorical because the options say so
+
+	doubt string // what its texts seem to be, where they are hardly categories
 }
 
 // Table is a set of rows with unique ids. Methods that return a Table share the column data with

@@ -12,7 +12,7 @@ func TestColumnErrorListsColumns(t *testing.T) {
 	table := mustRead(t, insurer, asCSV, Options{})
 	_, err := table.Column("salary")
 	wantError(t, err, `table: no column "salary"; the columns are "age", "region", "premium"`)
-	wide := mustRead(t, "1 14:1\n", asLIBSVM, Options{})
+	wide := mustRead(t, "1 14:1\n", asLIBSVM, Options{Label: "label"})
 	wide.Path = "a9a"
 	_, err = wide.Column("f15")
 	wantError(t, err, `a9a: no column "f15"; the columns are "label", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11" and 3 more`)

@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/simplifiedchinese"
+
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -53,6 +55,9 @@ func newText(r io.Reader, lim *limits) (*text, error) {
 // headSize is how much of a file is looked at to tell what it is, in bytes.
 const headSize = 4096
 
+// utf16 says what a file in UTF-16 is, and what to do with it.
+const utf16 = "UTF-16, as Excel's Unicode text is; save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8"
+
 // foreign are the first bytes of files that are no tables as text, and what to do with one.
 var foreign = []struct{ begins, is string }{
 	{"PK\x03\x04", "a zip archive, as Excel's .xlsx is; save the sheet as CSV in UTF-8"},
@@ -61,8 +66,19 @@ var foreign = []struct{ begins, is string }{
 	{"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it, or give it as exec:zstdcat FILE"},
 	{"\xfd7zXZ", "compressed by xz; unpack it, or give it as exec:xzcat FILE"},
 	{"BZh", "compressed by bzip2; unpack it, or give it as exec:bzcat FILE"},
-	{"\xff\xfe", "UTF-16; save it as UTF-8"},
-	{"\xfe\xff", "UTF-16; save it as UTF-8"},
+	{"\xff\xfe", utf16},
+	{"\xfe\xff", utf16},
+	{"ARROW1", "Arrow (Feather); write it as Parquet or CSV"},
+	{"FEA1", "Feather; write it as Parquet or CSV"},
+	{"\xff\xff\xff\xff", "a stream of Arrow; write it as Parquet or CSV"},
+	{"ORC", "ORC; write it as Parquet or CSV"},
+	{"Obj\x01", "Avro; write it as Parquet or CSV"},
+	{"\x89HDF", "HDF5; write it as Parquet or CSV"},
+	{"$FL2", "one of SPSS; save it as CSV in UTF-8"},
+	{"<stata_dta>", "one of Stata; save it as CSV in UTF-8"},
+	{"<?xml", "XML; save it as CSV in UTF-8"},
+	{"<!DOCTYPE", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
+	{"<html", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
 }
 
 // skipMark skips a UTF-8 byte order mark, and refuses an empty file and what is no table.
@@ -79,6 +95,12 @@ func (t *text) skipMark() error {
 			return fmt.Errorf("the file is %s", f.is)
 		}
 	}
+	if zeros := bytes.Count(head, []byte{0}); 3*zeros > len(head) && len(head)-zeros >= zeros-1 {
+		return fmt.Errorf("the file is %s", utf16)
+	}
+	if json(head) {
+		return errors.New("the file is JSON; write it as CSV, or give a command that does: exec:PROGRAM FILE")
+	}
 	if bytes.IndexByte(head, 0) >= 0 && !utf8.Valid(head) {
 		return errors.New("the file is not text; want CSV or LIBSVM, also gzipped, or Parquet")
 	}
@@ -89,6 +111,23 @@ func (t *text) skipMark() error {
 		t.Discard(len(mark))
 	}
 	return nil
+}
+
+// json reports whether a file begins as JSON does: with an object, or with a list of objects, lists, texts or numbers.
+// A header may begin with a bracket, too, as SQL Server quotes names.
+func json(head []byte) bool {
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if len(head) == 0 {
+		return false
+	}
+	within := bytes.TrimLeft(head[1:], " \t\r\n")
+	switch head[0] {
+	case '{':
+		return len(within) == 0 || within[0] == '"' || within[0] == '}'
+	case '[':
+		return len(within) == 0 || bytes.ContainsRune([]byte(`{["-0123456789`), rune(within[0]))
+	}
+	return false
 }
 
 // slacken gives the parser a whole row's length again.
@@ -150,11 +189,26 @@ func explain(err error, rows int) error {
 	return err
 }
 
+// encodingOf says what a text that is no UTF-8 can be, and how its file becomes UTF-8.
+func encodingOf(s string) string {
+	name, chinese := "WINDOWS-1252", 0
+	text, err := simplifiedchinese.GB18030.NewDecoder().String(s)
+	for _, r := range text {
+		if unicode.Is(unicode.Han, r) {
+			chinese += utf8.RuneLen(r)
+		}
+	}
+	if err == nil && !strings.ContainsRune(text, utf8.RuneError) && 2*chinese >= len(text) {
+		name = "GB18030"
+	}
+	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8", name, name)
+}
+
 // checkText says what is wrong with a name, an id or a level, or "". A mark such as U+FEFF
 // inside a text cannot be seen and would keep equal ids apart.
 func checkText(s string) string {
 	if !utf8.ValidString(s) {
-		return "is not valid UTF-8"
+		return "is not valid UTF-8" + encodingOf(s)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) || r == '\ufeff' {

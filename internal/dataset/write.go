@@ -28,6 +28,22 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
+// TextColumn returns a column of texts as they are, one a row, however many are different.
+func TextColumn(name string, texts []string) Column {
+	c := Column{Name: name, Kind: Categorical, Listed: true, Codes: make([]int32, len(texts))}
+	codes := make(map[string]int32)
+	for row, text := range texts {
+		code, known := codes[text]
+		if !known {
+			code = int32(len(c.Levels))
+			codes[text], c.Levels = code, append(c.Levels, text)
+		}
+		c.Codes[row] = code
+	}
+	c.sortLevels()
+	return c
+}
+
 // cell returns the text of one row's cell.
 func (c *Column) cell(row int) string {
 	if c.Kind == Categorical {

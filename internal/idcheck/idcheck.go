@@ -114,7 +114,7 @@ func Run(o *Options) error {
 	if err != nil {
 		return err
 	}
-	names, err := dataset.Header(place)
+	names, err := dataset.Header(place, how)
 	if err != nil {
 		return err
 	}

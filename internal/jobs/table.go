@@ -235,6 +235,29 @@ func (t *Tables) Remarks(name, label string) *Remarks {
 	return remarks
 }
 
+// Called returns the column of the named table, as it was read last, that jobs may use and that is called as a label,
+// whatever its letters' case; empty where there is none. The label of a LIBSVM file is no such column.
+func (t *Tables) Called(name, label string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.Read[name]
+	if r == nil {
+		return ""
+	}
+	o := t.Specs[name].Options
+	o.Identify = r.loaded.Identify
+	s, err := r.file.Survey(o)
+	if err != nil {
+		return ""
+	}
+	for _, c := range s.Columns {
+		if strings.EqualFold(c.Name, label) && c.Kind != dataset.KindLabel {
+			return c.Name
+		}
+	}
+	return ""
+}
+
 // ids returns the row ids, in the order of the table's rows.
 func (r *reading) ids() ([]string, error) {
 	table, err := r.file.Table(dataset.Options{Only: []string{}}) // no column is looked at

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -14,6 +15,9 @@ import (
 // Nobody else is told of any but the summary.
 func (n *Node) summaryOf(c *contract.Contract) string {
 	text, listed := n.toldOf(c)
+	if note := n.labelHere(c); note != "" {
+		text = wording.Wrap(wording.Columns, "", note) + "\n" + text
+	}
 	text += summary.Of(c, n.nameIn(c), listed)
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
@@ -39,6 +43,23 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 		b.WriteString(wording.Wrap(wording.Columns, "  ", note))
 	}
 	return b.String()
+}
+
+// labelHere warns of a column of this node's table that is called as the label of a job whose labels are not here;
+// empty where there is none. It would be a feature, and a model that has it looks as good as none is.
+func (n *Node) labelHere(c *contract.Contract) string {
+	label := consent.LabelOf(c.Job)
+	kind, err := n.kindOf(c.Job)
+	if err != nil || label == "" || c.Job.Task != contract.TaskTrain || c.Job.OverClients() || kind.Label(c.Job) != "" {
+		return ""
+	}
+	column := wording.Line(n.tables.Called(c.Job.Table, label), wording.MaxWord)
+	if column == "" {
+		return ""
+	}
+	return fmt.Sprintf("Your table %s has a column %q, called as the label that others hold: it would be a feature here, "+
+		"and a model of it looks better than it is. If it is the label, refuse the job, and leave the column out: ignore = "+
+		"[%q] in the table's options.", c.Job.Table, column, column)
 }
 
 // toldOf says first what was told before of a job's rows, and what the job adds, while somebody has yet to consent; and

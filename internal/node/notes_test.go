@@ -6,6 +6,32 @@ import (
 	"testing"
 )
 
+// TestAColumnCalledAsTheLabel: an owner whose table has the label under its name is told so before anybody consents, by
+// the summary and the log, and nobody else is.
+func TestAColumnCalledAsTheLabel(t *testing.T) {
+	l := newTestNetwork(t, 3, 0)
+	for i, head := range []string{"id,age,y", "id,income,Y", "id,b,c"} {
+		var file strings.Builder
+		file.WriteString(head + "\n")
+		for r := range 60 {
+			fmt.Fprintf(&file, "r%02d,%d,%d\n", r, r*7%31, r%2)
+		}
+		l.writeTable(i, "train", file.String())
+	}
+	l.startAll()
+	c := l.proposed(l.job("train", "", activeBank+"features = 8"), 1, 2)
+	for i := range 3 {
+		s, _ := l.nodes[i].job(c.Hash())
+		said := strings.Join(strings.Fields(l.nodes[i].summaryOf(s.contract)), " ")
+		const want = `Your table train has a column "Y", called as the label that others hold: it would be a feature here, and ` +
+			`a model of it looks better than it is. If it is the label, refuse the job, and leave the column out: ignore = ["Y"] ` +
+			`in the table's options.`
+		if is := strings.HasPrefix(said, want); is != (i == 1) {
+			t.Errorf("%s is told: %v, want %v:\n%s", l.names[i], is, i == 1, said)
+		}
+	}
+}
+
 // TestColumnsByNameToTheirOwnerAlone: a party's summary names its own columns that a training uses, as many as the
 // contract counts, and nothing that leaves its node has a name of them.
 func TestColumnsByNameToTheirOwnerAlone(t *testing.T) {

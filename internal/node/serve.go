@@ -292,6 +292,9 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 		return nil, err
 	}
 	n.keep(s)
+	if note := n.labelHere(c); note != "" {
+		n.config.Log.Warn(note, "job", c.Job.Name)
+	}
 	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventSummary, Text: n.summaryOf(c)})
 	return s, nil
 }

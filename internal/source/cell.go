@@ -9,9 +9,15 @@ import (
 	"time"
 )
 
+// nan is how programs write a number that is missing.
+const nan = "NaN"
+
 // formatFloat writes a floating point number of 32 or 64 bits, without an exponent where people do not expect one.
 func formatFloat(v float64, bits int) (string, error) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if math.IsNaN(v) {
+		return nan, nil
+	}
+	if math.IsInf(v, 0) {
 		return "", fmt.Errorf("%v is not a finite number; make it NULL if the value is missing", v)
 	}
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e15) {

@@ -153,8 +153,9 @@ func TestBadParquet(t *testing.T) {
 		lim        Limits
 		want       string
 	}{
-		{"NaN", writeParquet(t, filepath.Join(dir, "nan.parquet"), []numbers{{1}, {math.NaN()}}), StandardLimits(),
-			`row 2, column "x": NaN is not a finite number; make it NULL if the value is missing`},
+		{"infinity below", writeParquet(t, filepath.Join(dir, "above.parquet"), []numbers{{1}, {math.Inf(1)}}),
+			StandardLimits(),
+			`row 2, column "x": +Inf is not a finite number; make it NULL if the value is missing`},
 		{"infinity", writeParquet(t, filepath.Join(dir, "inf.parquet"), []numbers{{math.Inf(-1)}}), StandardLimits(),
 			`row 1, column "x": -Inf is not a finite number`},
 		{"a list", writeParquet(t, filepath.Join(dir, "list.parquet"), []nested{{"x", []string{"a"}}}), StandardLimits(),

@@ -25,7 +25,7 @@ const (
 	footerTail  = 8         // bytes of the footer's length and the magic at the end
 	footerBytes = 16 << 20  // of the metadata of a file, at most
 	headerBytes = 1 << 20   // of a page's header, at most
-	rowsAtOnce  = 64        // that are decoded together
+	valuesOnce  = 64        // that are decoded together, of a column
 	julianEpoch = 2_440_588 // the Julian day of 1970-01-01
 )
 
@@ -38,23 +38,35 @@ type table struct {
 
 	file    *os.File
 	groups  []parquet.RowGroup // those still to come
-	rows    parquet.Rows
-	buffer  []parquet.Row
-	ready   []parquet.Row // of the buffer
-	at      []int         // of each column of this part, where it stands among names
-	formats []func(parquet.Value) (string, error)
+	left    int64              // rows of the group that is being read
+	columns []*column          // of this part, as they stand in it
+	at      []int              // of each, where it stands among names
 	cells   []string
+	faults  []error // by names
 	row     int64
+}
+
+// column is one column of a Parquet file while its values are read.
+type column struct {
+	leaf   int // which column of values it is; -1: its cells are not read
+	format func(parquet.Value) (string, error)
+	wrong  error // why its cells are not read
+
+	pages  parquet.Pages // of the group that is being read
+	page   parquet.Page
+	values parquet.ValueReader
+	buffer [valuesOnce]parquet.Value
+	ready  []parquet.Value // of the buffer
 }
 
 // openParts reads Parquet files one after another, as one table. All have the columns of the first, in any order.
 func openParts(parts []string, lim Limits) (*Source, error) {
-	t := &table{parts: parts, alone: len(parts) == 1, lim: lim, buffer: make([]parquet.Row, rowsAtOnce)}
+	t := &table{parts: parts, alone: len(parts) == 1, lim: lim}
 	if err := Safely(t.nextPart); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	t.cells = make([]string, len(t.names))
-	return &Source{Columns: t.names, next: t.next, close: t.close}, nil
+	return &Source{Columns: t.names, Faults: t.faults, next: t.next, close: t.close}, nil
 }
 
 // Safely turns a panic of the Parquet decoder, which damaged files can bring about, into an error.
@@ -96,27 +108,30 @@ func (t *table) nextPart() error {
 
 // open checks what the open file claims and begins to read it.
 func (t *table) open(size int64) error {
-	f, err := OpenParquet(t.file, size, t.lim)
+	f, err := openParquet(t.file, size, t.lim, false)
 	if err != nil {
 		return err
 	}
 	var names []string
-	t.formats = nil
+	t.columns = nil
 	for _, c := range f.Root().Columns() {
-		format, err := formatOf(c)
-		if err != nil {
-			return fmt.Errorf("column %s %w", quote(c.Name()), err)
+		column := &column{leaf: -1}
+		if column.format, column.wrong = formatOf(c); column.wrong == nil {
+			column.leaf = c.Index()
 		}
-		names, t.formats = append(names, c.Name()), append(t.formats, format)
+		names, t.columns = append(names, c.Name()), append(t.columns, column)
 	}
 	if err := checkColumns(names); err != nil {
 		return err
 	}
 	if t.names == nil {
-		t.names = names
+		t.names, t.faults = names, make([]error, len(names))
 	}
 	if t.at, err = positions(names, t.names); err != nil {
 		return err
+	}
+	for i, c := range t.columns {
+		fault(t.faults, t.at[i], 0, names[i], c.wrong)
 	}
 	t.groups = f.RowGroups()
 	return nil
@@ -126,6 +141,11 @@ func (t *table) open(size int64) error {
 // which the decoder takes memory, is held against its size and the limits first. The decoder may still panic over what
 // else is damaged: see Safely.
 func OpenParquet(r io.ReaderAt, size int64, lim Limits) (*parquet.File, error) {
+	return openParquet(r, size, lim, true)
+}
+
+// openParquet is OpenParquet, or takes files with nested columns, of which nothing may be decoded.
+func openParquet(r io.ReaderAt, size int64, lim Limits, flat bool) (*parquet.File, error) {
 	if err := checkFooter(r, size); err != nil {
 		return nil, err
 	}
@@ -136,14 +156,19 @@ func OpenParquet(r io.ReaderAt, size int64, lim Limits) (*parquet.File, error) {
 	if n := f.NumRows(); n < 0 || n > lim.Rows {
 		return nil, fmt.Errorf("the file says that it has %d rows; the limit is %d", n, lim.Rows)
 	}
+	nested := make(map[string]bool)
 	for _, c := range f.Root().Columns() {
-		if !c.Leaf() || c.Repeated() {
-			return nil, fmt.Errorf("column %s is nested; a table has one value in each cell: flatten it, or leave it out",
-				quote(c.Name()))
+		if err := checkFlat(c); err != nil && flat {
+			return nil, fmt.Errorf("column %s %w", quote(c.Name()), err)
+		} else if err != nil {
+			nested[c.Name()] = true
 		}
 	}
 	for _, g := range f.Metadata().RowGroups {
 		for i := range g.Columns {
+			if path := g.Columns[i].MetaData.PathInSchema; len(path) > 0 && nested[path[0]] {
+				continue
+			}
 			if err := checkPages(r, size, &g.Columns[i].MetaData, g.NumRows, lim); err != nil {
 				name := strings.Join(g.Columns[i].MetaData.PathInSchema, ".")
 				return nil, fmt.Errorf("column %s: %w", quote(name), err)
@@ -151,6 +176,14 @@ func OpenParquet(r io.ReaderAt, size int64, lim Limits) (*parquet.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// checkFlat refuses a column that has more than one value in a cell.
+func checkFlat(c *parquet.Column) error {
+	if !c.Leaf() || c.Repeated() {
+		return errors.New("is nested; a table has one value in each cell: flatten it, or leave it out")
+	}
+	return nil
 }
 
 // positions returns where each name stands among those of the first part.
@@ -253,63 +286,103 @@ func (t *table) next() (cells []string, err error) {
 
 // advance reads the next row's cells.
 func (t *table) advance() error {
-	for len(t.ready) == 0 {
-		if t.rows == nil {
-			if len(t.groups) == 0 {
-				if err := t.nextPart(); err != nil {
-					return err
-				}
-				continue
+	for t.left == 0 {
+		if len(t.groups) == 0 {
+			if err := t.nextPart(); err != nil {
+				return err
 			}
-			t.rows, t.groups = t.groups[0].Rows(), t.groups[1:]
+			continue
 		}
-		n, err := t.rows.ReadRows(t.buffer)
-		t.ready = t.buffer[:n]
-		if n > 0 {
-			break
+		g := t.groups[0]
+		chunks := g.ColumnChunks()
+		for _, c := range t.columns {
+			if err := c.close(); err != nil {
+				return err
+			}
+			if c.leaf >= 0 {
+				c.pages = chunks[c.leaf].Pages()
+			}
 		}
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("the Parquet file is damaged after row %d: %w", t.row, err)
-		}
-		if err := t.rows.Close(); err != nil {
-			return err
-		}
-		t.rows = nil
+		t.left, t.groups = g.NumRows(), t.groups[1:]
 	}
-	row := t.ready[0]
-	t.ready = t.ready[1:]
+	t.left--
 	t.row++
-	if len(row) != len(t.at) {
-		return fmt.Errorf("the Parquet file is damaged: row %d has %d values, for %d columns", t.row, len(row), len(t.at))
-	}
-	for i, v := range row {
-		cell := ""
-		if !v.IsNull() {
-			var err error
-			if cell, err = t.formats[i](v); err != nil {
-				return cellError(t.row, t.names[t.at[i]], err)
-			}
+	for i, c := range t.columns {
+		at := t.at[i]
+		if t.cells[at] = ""; c.leaf < 0 {
+			continue
 		}
-		t.cells[t.at[i]] = cell
+		v, err := c.next()
+		if err != nil {
+			return fmt.Errorf("the Parquet file is damaged at row %d, column %s: %w", t.row, quote(t.names[at]), err)
+		}
+		if !v.IsNull() {
+			t.cells[at], err = c.format(v)
+			fault(t.faults, at, t.row, t.names[at], err)
+		}
 	}
 	return nil
 }
 
+// next returns the column's next value, which is good until the next call.
+func (c *column) next() (parquet.Value, error) {
+	for len(c.ready) == 0 {
+		if c.values == nil {
+			page, err := c.pages.ReadPage()
+			if err == io.EOF {
+				return parquet.Value{}, errors.New("it ends too early")
+			}
+			if err != nil {
+				return parquet.Value{}, err
+			}
+			c.page, c.values = page, page.Values()
+		}
+		n, err := c.values.ReadValues(c.buffer[:])
+		c.ready = c.buffer[:n]
+		switch {
+		case n > 0:
+		case err == io.EOF:
+			parquet.Release(c.page)
+			c.page, c.values = nil, nil
+		case err != nil:
+			return parquet.Value{}, err
+		default:
+			return parquet.Value{}, io.ErrNoProgress
+		}
+	}
+	v := c.ready[0]
+	c.ready = c.ready[1:]
+	return v, nil
+}
+
+// close ends the reading of a group's pages.
+func (c *column) close() error {
+	var err error
+	if c.pages != nil {
+		err = c.pages.Close()
+	}
+	c.pages, c.page, c.values, c.ready = nil, nil, nil, nil
+	return err
+}
+
 // close closes the file that is open.
 func (t *table) close() error {
-	var err error
-	if t.rows != nil {
-		err = Safely(t.rows.Close)
+	var errs []error
+	for _, c := range t.columns {
+		errs = append(errs, Safely(c.close))
 	}
 	if t.file != nil {
-		err = errors.Join(err, t.file.Close())
+		errs = append(errs, t.file.Close())
 	}
-	t.rows, t.file, t.groups, t.ready = nil, nil, nil, nil
-	return err
+	t.columns, t.file, t.groups, t.left = nil, nil, nil, 0
+	return errors.Join(errs...)
 }
 
 // formatOf says how the values of a column are written.
 func formatOf(c *parquet.Column) (func(parquet.Value) (string, error), error) {
+	if err := checkFlat(c); err != nil {
+		return nil, err
+	}
 	kind := c.Type().Kind()
 	var logical format.LogicalTypeValue
 	if l := c.Type().LogicalType(); l != nil {

@@ -25,6 +25,7 @@ type cursor struct {
 	conn    *pgconn.PgConn
 	names   []string
 	formats []func(text []byte) (string, error)
+	faults  []error
 	batch   *pgconn.ResultReader
 	cells   []string
 	row     int64 // rows so far
@@ -51,7 +52,7 @@ func openPostgres(ctx context.Context, l Location, lim Limits) (*Source, error) 
 	if err := c.begin(l.query); err != nil {
 		return nil, errors.Join(explainServer(err), c.close())
 	}
-	return &Source{Columns: c.names, next: c.next, close: c.close}, nil
+	return &Source{Columns: c.names, Faults: c.faults, next: c.next, close: c.close}, nil
 }
 
 // begin opens the cursor in a transaction that cannot write, and finds out what the columns are. Each statement goes
@@ -73,11 +74,12 @@ func (c *cursor) begin(query string) error {
 	for _, f := range described.Fields {
 		format, known := postgresTypes[f.DataTypeOID]
 		if !known {
-			if format, err = c.textType(f.DataTypeOID); err != nil {
-				return fmt.Errorf("column %s %w", quote(f.Name), err)
+			if format, err = c.textType(f.DataTypeOID); err != nil && format == nil {
+				return err
 			}
 		}
-		c.names, c.formats = append(c.names, f.Name), append(c.formats, format)
+		c.names, c.formats, c.faults = append(c.names, f.Name), append(c.formats, format), append(c.faults, nil)
+		fault(c.faults, len(c.faults)-1, 0, f.Name, err)
 	}
 	if err := checkColumns(c.names); err != nil {
 		return errors.New("the query returns no rows; want one SELECT")
@@ -91,7 +93,8 @@ func (c *cursor) execute(sql string) error {
 	return c.conn.ExecParams(c.ctx, sql, nil, nil, nil, nil).Read().Err
 }
 
-// textType looks a type of the database's own up: an enumeration, or text by another name, is text.
+// textType looks a type of the database's own up: an enumeration, or text by another name, is text. Of another type no
+// cell is read, and the error says why; without a function beside it, it is the server's.
 func (c *cursor) textType(oid uint32) (func([]byte) (string, error), error) {
 	result := c.conn.ExecParams(c.ctx, "SELECT typtype, typcategory, format_type(oid, NULL) FROM pg_type WHERE oid = $1",
 		[][]byte{fmt.Append(nil, oid)}, nil, nil, nil).Read()
@@ -106,8 +109,8 @@ func (c *cursor) textType(oid uint32) (func([]byte) (string, error), error) {
 		}
 		name = string(r[2])
 	}
-	return nil, fmt.Errorf("is of type %s, which is no number, text, truth value, date or timestamp; convert it in the "+
-		"query, or leave it out", name)
+	return formatText, fmt.Errorf("is of type %s, which is no number, text, truth value, date or timestamp; convert it "+
+		"in the query, or leave it out", name)
 }
 
 // next returns the next row.
@@ -132,13 +135,12 @@ func (c *cursor) next() ([]string, error) {
 	c.row++
 	for i, value := range c.batch.Values() {
 		c.cells[i] = ""
-		if value == nil {
+		if value == nil || c.faults[i] != nil {
 			continue
 		}
 		var err error
-		if c.cells[i], err = c.formats[i](value); err != nil {
-			return nil, cellError(c.row, c.names[i], err)
-		}
+		c.cells[i], err = c.formats[i](value)
+		fault(c.faults, i, c.row, c.names[i], err)
 	}
 	return c.cells, nil
 }
@@ -190,8 +192,11 @@ var postgresTypes = map[uint32]func([]byte) (string, error){
 // formatText takes a value as the server writes it.
 func formatText(v []byte) (string, error) { return string(v), nil }
 
-// formatNumeric takes a decimal, which may be NaN or infinite.
+// formatNumeric takes a decimal, which may be NaN, and is refused where it is infinite.
 func formatNumeric(v []byte) (string, error) {
+	if string(v) == nan {
+		return nan, nil
+	}
 	if len(v) == 0 || bytes.ContainsAny(v, "NI") {
 		return "", fmt.Errorf("%s is not a finite number; make it NULL if the value is missing", v)
 	}

@@ -31,6 +31,9 @@ type Source struct {
 	Text io.Reader
 	// Columns are the names of the columns, as the source has them; nil beside Text.
 	Columns []string
+	// Faults say of each column why its cells cannot be read, in the words of the first that cannot; nil where all so far
+	// can. Next hands such cells out as empty ones.
+	Faults []error
 
 	next  func() ([]string, error)
 	close func() error
@@ -110,9 +113,15 @@ func checkColumns(names []string) error {
 	return nil
 }
 
-// cellError is an error about one cell; row counts from 1.
-func cellError(row int64, column string, err error) error {
-	return fmt.Errorf("row %d, column %s: %w", row, quote(column), err)
+// fault keeps the first error about a column's cells; row counts from 1, and is 0 of an error about the column's type.
+func fault(faults []error, i int, row int64, column string, err error) {
+	switch {
+	case err == nil || faults[i] != nil:
+	case row == 0:
+		faults[i] = fmt.Errorf("column %s %w", quote(column), err)
+	default:
+		faults[i] = fmt.Errorf("row %d, column %s: %w", row, quote(column), err)
+	}
 }
 
 // quote quotes what came from elsewhere and clips it.

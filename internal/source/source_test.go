@@ -44,7 +44,7 @@ func read(location string, lim Limits) (names []string, rows [][]string, err err
 	for {
 		row, err := s.Next()
 		if err == io.EOF {
-			return s.Columns, rows, nil
+			return s.Columns, rows, errors.Join(s.Faults...)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -214,7 +214,7 @@ func TestPostgres(t *testing.T) {
 		name, query, want string
 		lim               Limits
 	}{
-		{"NaN", "SELECT 'NaN'::float8 AS rate", `row 1, column "rate": NaN is not a finite number; make it NULL if the ` +
+		{"NaN", "SELECT '-Infinity'::float8 AS rate", `row 1, column "rate": -Inf is not a finite number; make it NULL if the ` +
 			`value is missing`, lim},
 		{"infinite decimal", "SELECT 'Infinity'::numeric AS rate", `row 1, column "rate": Infinity is not a finite number; ` +
 			`make it NULL if the value is missing`, lim},

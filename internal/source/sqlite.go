@@ -28,6 +28,8 @@ type records struct {
 	into  []any
 	cells []string
 	row   int64
+
+	faults []error
 }
 
 // openSQLite asks an SQLite database. The file is opened for reading, and the connection compiles nothing but SELECT.
@@ -73,11 +75,11 @@ func openSQLite(ctx context.Context, l Location, lim Limits) (s *Source, err err
 	if err := checkColumns(r.names); err != nil {
 		return nil, errors.New("the query returns no rows; want one SELECT")
 	}
-	r.cells, r.into = make([]string, len(types)), make([]any, len(types))
+	r.cells, r.into, r.faults = make([]string, len(types)), make([]any, len(types)), make([]error, len(types))
 	for i := range r.into {
 		r.into[i] = new(any)
 	}
-	return &Source{Columns: r.names, next: r.next, close: r.close}, nil
+	return &Source{Columns: r.names, Faults: r.faults, next: r.next, close: r.close}, nil
 }
 
 // allowSelect makes a connection compile nothing that writes, attaches another file or changes a setting.
@@ -114,9 +116,8 @@ func (r *records) next() ([]string, error) {
 	}
 	for i, into := range r.into {
 		var err error
-		if r.cells[i], err = formatSQLite(*into.(*any), r.types[i]); err != nil {
-			return nil, cellError(r.row, r.names[i], err)
-		}
+		r.cells[i], err = formatSQLite(*into.(*any), r.types[i])
+		fault(r.faults, i, r.row, r.names[i], err)
 	}
 	return r.cells, nil
 }

@@ -2,6 +2,7 @@
 package split
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -99,7 +100,13 @@ func Run(o *Options) error {
 	if err != nil {
 		return err
 	}
-	t, label, err := readToSplit(o, path)
+	source, how, err := dataset.Locate(path,
+		dataset.Options{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing})
+	if err != nil {
+		return err
+	}
+	how.Label = o.Label
+	t, label, err := readToSplit(source, how)
 	if err != nil {
 		return err
 	}
@@ -107,7 +114,7 @@ func Run(o *Options) error {
 	if err != nil {
 		return err
 	}
-	if t, err = asItCame(t, o); err != nil {
+	if t, err = asItCame(t, source, how); err != nil {
 		return err
 	}
 	train, test := dataset.SplitRows(t.Rows(), 1-o.TestShare, o.Seed)
@@ -129,7 +136,7 @@ func Run(o *Options) error {
 		if err := textfile.MakeFolder(s.Folder); err != nil {
 			return err
 		}
-		options, err := optionsOf(o, part)
+		options, err := optionsOf(how, part)
 		if err != nil {
 			return err
 		}
@@ -152,11 +159,13 @@ func Run(o *Options) error {
 	return printSplit(o, r)
 }
 
-// optionsOf returns the file beside a part that says how the whole was read, empty where nothing was said.
-func optionsOf(o *Options, part *dataset.Table) ([]byte, error) {
-	said := dataset.Options{ID: o.ID, Missing: o.Missing}
+// optionsOf returns the file beside a part that says how the whole was read, empty where nothing was said. What
+// separates columns, and which of them count, is settled.
+func optionsOf(how dataset.Options, part *dataset.Table) ([]byte, error) {
+	said := how
+	said.Columns, said.Ignore, said.Delimiter, said.Refresh, said.Categorical = nil, nil, "", "", nil
 	for _, name := range part.Names() {
-		if slices.Contains(o.Categorical, name) {
+		if slices.Contains(how.Categorical, name) {
 			said.Categorical = append(said.Categorical, name)
 		}
 	}
@@ -202,34 +211,44 @@ func partyNames(o *Options) ([]string, error) {
 }
 
 // readToSplit reads the table and settles its label.
-func readToSplit(o *Options, path string) (*dataset.Table, string, error) {
-	label := o.Label
-	how := dataset.Options{
-		ID: o.ID, Label: label, Categorical: o.Categorical, Missing: o.Missing,
-	}
-	t, err := dataset.Read(path, how)
+func readToSplit(source string, how dataset.Options) (*dataset.Table, string, error) {
+	t, err := dataset.Read(source, how)
 	if err != nil {
 		return nil, "", err
 	}
-	if label != "" {
-		_, err = t.Column(label)
-		return t, label, err
+	if how.Label != "" {
+		_, err = t.Column(how.Label)
+		return t, how.Label, err
 	}
-	if _, err := t.Column("label"); err != nil {
+	if _, err := t.Column("label"); err != nil && !t.Numbered() {
 		return t, "", nil
 	}
 	how.Label = "label" // its cells may be missing
-	t, err = dataset.Read(path, how)
+	t, err = dataset.Read(source, how)
 	return t, how.Label, err
 }
 
 // asItCame reads a table again for its cells as they are written: numbers, dates and what stands for a missing cell are
 // texts, which a node reads for what they are.
-func asItCame(t *dataset.Table, o *Options) (*dataset.Table, error) {
+func asItCame(t *dataset.Table, source string, how dataset.Options) (*dataset.Table, error) {
 	if t.Numbered() { // a LIBSVM file has numbers only
 		return t, nil
 	}
-	return dataset.Read(o.Tables[0], dataset.Options{ID: o.ID, Categorical: t.Names(), NA: []string{}})
+	how.Identify = t.Names()
+	reading, err := dataset.Load(context.Background(), source, how)
+	if err != nil {
+		return nil, err
+	}
+	texts, _, err := reading.Texts(t.Names()...)
+	if err != nil {
+		return nil, err
+	}
+	raw := *t
+	raw.Columns = nil
+	for i, name := range t.Names() {
+		raw.Columns = append(raw.Columns, dataset.TextColumn(name, texts[i]))
+	}
+	return &raw, nil
 }
 
 // constantColumns lists columns that say nothing.

@@ -46,16 +46,17 @@ func CreditSplit(people int, trainShare float64, seed uint64) *Data {
 	return d
 }
 
-// Files reads a table from files, stacked, and deals its columns to parties. Without a label in
-// o it is the column with a telling name, or else the last.
-func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, error) {
-	whole, err := join(paths, o)
+// Files reads a table from files, stacked, and deals its columns to parties. What stands behind a question mark in a
+// location, or in a file beside it, goes before o. Without a label in o it is the column with a telling name, or else
+// the last.
+func Files(locations []string, o dataset.Options, parties int, seed uint64) (*Data, error) {
+	whole, read, err := join(locations, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.Label == "" {
 		o.Label = labelOf(whole)
-		if whole, err = join(paths, o); err != nil { // its cells may be missing
+		if whole, read, err = join(locations, o); err != nil { // its cells may be missing
 			return nil, err
 		}
 	}
@@ -67,7 +68,7 @@ func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, 
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Names: PartyNames(parties), Label: label, read: o}
+	d := &Data{Names: PartyNames(parties), Label: label, read: read}
 	d.read.ID = whole.IDName
 	train, test := dataset.SplitRows(whole.Rows(), TrainShare, seed)
 	for _, hand := range hands {
@@ -80,17 +81,25 @@ func Files(paths []string, o dataset.Options, parties int, seed uint64) (*Data, 
 	return d, nil
 }
 
-// join reads a table from files, stacked.
-func join(paths []string, o dataset.Options) (*dataset.Table, error) {
+// join reads a table from files, stacked, and returns how the first was read.
+func join(locations []string, o dataset.Options) (whole *dataset.Table, first dataset.Options, err error) {
 	var parts []*dataset.Table
-	for _, path := range paths {
-		t, err := dataset.Read(path, o)
+	for i, location := range locations {
+		place, how, err := dataset.Locate(location, o)
 		if err != nil {
-			return nil, err
+			return nil, first, err
+		}
+		if how.Label = o.Label; i == 0 {
+			first = how
+		}
+		t, err := dataset.Read(place, how)
+		if err != nil {
+			return nil, first, err
 		}
 		parts = append(parts, t)
 	}
-	return dataset.Join(parts...)
+	whole, err = dataset.Join(parts...)
+	return whole, first, err
 }
 
 // Options says how a party's files, as Write writes them, are to be read so that the party's tables come back. It
@@ -108,6 +117,9 @@ func (d *Data) Options(party int) dataset.Options {
 // labelOf guesses the label's column: one with a telling name, or else the last.
 func labelOf(t *dataset.Table) string {
 	names := t.Names()
+	if t.Numbered() {
+		return "label" // of a LIBSVM file, which shows it only to who asks
+	}
 	for _, want := range []string{"label", "target", "class", "y"} {
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, want) }); i >= 0 {
 			return names[i]

@@ -71,7 +71,8 @@ func fitOptions(way string) kernel.FitOptions {
 // ReadingOf returns how a table was read that a part of a model was trained on, nil where its owner chose nothing.
 func ReadingOf(t *dataset.Table, o dataset.Options) *fdskl.Reading {
 	r := &fdskl.Reading{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, NA: o.NA, NAChosen: o.NA != nil,
-		Columns: o.Columns, Ignore: o.Ignore, Levels: o.Levels, Dates: o.Dates, DateOrders: t.DateOrders}
+		Columns: o.Columns, Ignore: o.Ignore, Levels: o.Levels, Dates: o.Dates, DateOrders: t.DateOrders,
+		Delimiter: o.Delimiter, Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units}
 	if reflect.DeepEqual(*r, fdskl.Reading{}) {
 		return nil
 	}
@@ -84,7 +85,8 @@ func TrainingOptions(r *fdskl.Reading) dataset.Options {
 		return dataset.Options{}
 	}
 	o := dataset.Options{ID: r.ID, Categorical: r.Categorical, Missing: r.Missing, NA: r.NA, Columns: r.Columns,
-		Ignore: r.Ignore, Levels: r.Levels, Dates: r.Dates}
+		Ignore: r.Ignore, Levels: r.Levels, Dates: r.Dates, Delimiter: r.Delimiter, Decimal: r.Decimal,
+		Thousands: r.Thousands, Units: r.Units}
 	if r.NAChosen && o.NA == nil {
 		o.NA = []string{}
 	}
@@ -93,13 +95,15 @@ func TrainingOptions(r *fdskl.Reading) dataset.Options {
 
 // ScoringOptions says how a table of new rows is read for a part of a model: its columns alone, dates as the training
 // read them, and categories as such even where all of a few rows look like numbers or are missing. What its owner says
-// of the table's ids and of what stands for a missing cell holds; else the latter is as in the training.
+// of the table's ids, of missing cells' texts and of how the file is written holds; else the latter two are as in the
+// training.
 func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
 	trained := TrainingOptions(m.Reading)
 	o.Label, o.Only, o.Columns, o.Categorical = "", scoredColumns(m), nil, nil
 	if o.NA == nil {
 		o.NA = trained.NA
 	}
+	o = Written(o, m)
 	o.Missing, o.Levels, o.DateOrders = trained.Missing, trained.Levels, map[string]string{}
 	if m.Reading != nil && m.Reading.DateOrders != nil {
 		o.DateOrders = m.Reading.DateOrders
@@ -111,6 +115,15 @@ func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
 		if s.Scaling == kernel.OneHot || s.Scaling == kernel.Binned && len(s.Bins.Levels) > 0 {
 			o.Categorical = append(o.Categorical, s.Column)
 		}
+	}
+	return o
+}
+
+// Written returns the options of a table of new rows with how the training's text was written, where they say nothing
+// of their own.
+func Written(o dataset.Options, m *fdskl.Model) dataset.Options {
+	if r := m.Reading; r != nil && o.Delimiter == "" && o.Decimal == "" && o.Thousands == "" && o.Units == nil {
+		o.Delimiter, o.Decimal, o.Thousands, o.Units = r.Delimiter, r.Decimal, r.Thousands, r.Units
 	}
 	return o
 }

@@ -1,0 +1,354 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/internal/testnet/needs"
+)
+
+func TestNumbersAsFilesWriteThem(t *testing.T) {
+	german := Options{Decimal: ",", Thousands: "."}
+	for _, c := range []struct {
+		o    Options
+		cell string
+		want string // empty: it is no number
+	}{
+		{Options{Decimal: ","}, "1,5", "1.5"},
+		{Options{Decimal: ","}, "-0,25", "-0.25"},
+		{Options{Decimal: ","}, "1.5", ""}, // a point is no decimal there
+		{Options{Decimal: ","}, "1.500", ""},
+		{Options{Decimal: ","}, "1e5", "1e5"},
+		{Options{Decimal: ","}, "1,5E-3", "1.5E-3"},
+		{Options{Decimal: ","}, "1,2,3", ""},
+		{Options{Decimal: ","}, ",", ""},
+		{german, "1.234,50", "1234.50"},
+		{german, "1.234", "1234"},
+		{german, "12.345.678", "12345678"},
+		{german, "1.5", ""},
+		{german, "1.2345", ""},
+		{german, "1234.567", ""},
+		{german, "31.12.2024", ""},
+		{Options{Thousands: ","}, "1,234.50", "1234.50"},
+		{Options{Thousands: ","}, "12,34,567.8", "1234567.8"},
+		{Options{Thousands: ","}, "1,5", ""},
+		{Options{Thousands: ","}, "1,234,56", ""},
+		{Options{Thousands: ","}, ",123", ""},
+		{Options{Thousands: ","}, "0.5", "0.5"},
+		{Options{Thousands: "'"}, "12'000", "12000"},
+		{Options{Thousands: "'"}, "12’000.5", "12000.5"},
+		{Options{Thousands: space}, "12 000", "12000"},
+		{Options{Thousands: space}, "12\u00a0000\u202f000", "12000000"},
+		{Options{Thousands: space}, "12  000", ""},
+		{Options{Units: []string{"$"}}, "$12", "12"},
+		{Options{Units: []string{"$"}}, "-$12", "-12"},
+		{Options{Units: []string{"$"}}, "$-12", "-12"},
+		{Options{Units: []string{"$"}}, "--12", ""},
+		{Options{Units: []string{"$"}}, "-$-12", ""},
+		{Options{Units: []string{"$"}}, "€12", ""},
+		{Options{Units: []string{"%"}}, "12.5 %", "12.5"},
+		{Options{Units: []string{"%"}}, "%", ""},
+		{Options{Units: []string{"$", "USD"}}, "$ 12 USD", "12"},
+		{Options{Units: []string{"()"}}, "(300)", "-300"},
+		{Options{Units: []string{"()"}}, "(-300)", ""},
+		{Options{Units: []string{"()"}}, "(300", ""},
+		{Options{Units: []string{"()", "$"}, Thousands: ","}, "($1,300.25)", "-1300.25"},
+		{Options{Units: []string{"$"}}, "\u2212 12", "-12"},
+		{Options{Units: []string{"$"}}, "$0x12", ""},
+		{Options{Units: []string{"$"}}, "$1_0", ""},
+		{Options{Units: []string{"kg"}}, "7kg", "7"},
+	} {
+		if err := c.o.checkNotation(); err != nil {
+			t.Errorf("%+v: %v", c.o, err)
+		}
+		v, class := c.o.notation().parse(c.cell)
+		want, err := strconv.ParseFloat(c.want, 64)
+		if is := err == nil; is != (class == isNumber) || is && v != want {
+			t.Errorf("%q with decimal %q, thousands %q, units %q is %v (%d), want %q", c.cell, c.o.Decimal, c.o.Thousands,
+				c.o.Units, v, class, c.want)
+		}
+	}
+	for _, o := range []Options{
+		{Decimal: ";"}, {Thousands: "-"}, {Thousands: "."}, {Decimal: ",", Thousands: ","}, {Delimiter: "::"},
+		{Delimiter: "."}, {Units: []string{"("}},
+		{Units: []string{""}}, {Units: []string{"k1"}}, {Units: []string{"-"}}, {Units: []string{" $"}},
+	} {
+		if err := o.checkNotation(); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
+// way is one in which people write numbers.
+type way struct {
+	Options
+	front, back string
+}
+
+// ways are many of them.
+func ways() *rapid.Generator[way] {
+	return rapid.Custom(func(t *rapid.T) way {
+		w := way{Options: rapid.SampledFrom([]Options{
+			{}, {Thousands: ","}, {Thousands: space}, {Thousands: "'"}, {Decimal: ","}, {Decimal: ",", Thousands: "."},
+			{Decimal: ",", Thousands: space},
+		}).Draw(t, "notation")}
+		w.front = rapid.SampledFrom([]string{"", "$", "€ ", "CHF "}).Draw(t, "front")
+		w.back = rapid.SampledFrom([]string{"", "%", " EUR", " kg", "£"}).Draw(t, "back")
+		for _, unit := range []string{w.front, w.back} {
+			if unit = strings.TrimSpace(unit); unit != "" {
+				w.Units = append(w.Units, unit)
+			}
+		}
+		return w
+	})
+}
+
+// write writes a number.
+func (w way) write(v float64, decimals int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	separator := map[string]string{"": "", ",": ",", ".": ".", "'": "'", space: " "}[w.Thousands]
+	for at := len(whole) - 3; at > 0 && separator != ""; at -= 3 {
+		whole = whole[:at] + separator + whole[at:]
+	}
+	if fraction != "" {
+		whole += map[bool]string{true: ",", false: "."}[w.Decimal == ","] + fraction
+	}
+	sign := ""
+	if v < 0 {
+		sign = "-"
+	}
+	return sign + w.front + whole + w.back
+}
+
+// numbers draws so many numbers of a size, with so many decimals.
+func numbers(t *rapid.T, n int) (list []float64, decimals int) {
+	decimals = rapid.IntRange(0, 3).Draw(t, "decimals")
+	most := rapid.SampledFrom([]int64{99, 99_999, 1e12}).Draw(t, "most")
+	unit := math.Pow10(decimals)
+	for range n {
+		list = append(list, float64(rapid.Int64Range(-most, most).Draw(t, "number"))/unit)
+	}
+	return list, decimals
+}
+
+// TestNumbersAreReadAsPeopleWriteThem, in whatever way.
+func TestNumbersAreReadAsPeopleWriteThem(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := ways().Draw(t, "way")
+		list, decimals := numbers(t, 5)
+		for _, v := range list {
+			cell := w.write(v, decimals)
+			got, class := w.notation().parse(cell)
+			want, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
+			if class != isNumber || got != want || err != nil {
+				t.Fatalf("%v as %q in %+v is read as %v (%d)", v, cell, w.Options, got, class)
+			}
+		}
+	})
+}
+
+// TestAdviceReadsTheNumbers: whoever does what is said of a column of numbers in disguise has the numbers, and a column
+// that could be read in two ways is never read for good.
+func TestAdviceReadsTheNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := ways().Draw(t, "way")
+		list, decimals := numbers(t, 30)
+		var cells []string
+		for _, v := range list {
+			if cell := w.write(v, decimals); !slices.Contains(cells, cell) {
+				cells = append(cells, cell)
+			}
+		}
+		advice := disguised(cells, nil)
+		hidden := slices.ContainsFunc(cells, func(c string) bool { _, class := parseNumber(c); return class == isText })
+		if advice == "" {
+			if hidden && len(cells) >= leastLettered {
+				t.Fatalf("nothing is said of %q", cells)
+			}
+			return
+		}
+		if strings.Contains(advice, " where ") {
+			return // it could be either, and a person is to say
+		}
+		_, say, _ := strings.Cut(advice, "to read them say ")
+		o, err := parseWritten(strings.ReplaceAll(say, " and ", "\n"))
+		if err != nil {
+			t.Fatalf("%q: %v", advice, err)
+		}
+		if err := o.checkNotation(); err != nil {
+			t.Fatalf("%q: %v", advice, err)
+		}
+		for _, v := range list {
+			cell := w.write(v, decimals)
+			got, class := o.notation().parse(cell)
+			want, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'f', decimals, 64), 64)
+			if class != isNumber || got != want {
+				t.Fatalf("%v as %q: read by %q as %v (%d)", v, cell, advice, got, class)
+			}
+		}
+	})
+}
+
+func TestWhatIsNoNumberInDisguise(t *testing.T) {
+	for _, cells := range [][]string{
+		{"north", "south"}, {"A1", "A2", "A3", "A4", "A5", "A6"}, {"3G", "4G", "5G"}, {"18-24", "25-34"}, {"1st", "2nd"},
+		{"1, 2", "3, 4"}, {"31.12.2024", "1.1.2024"}, {"10:30", "11:45"}, {"192.168.0.1", "10.0.0.1"}, {"1", "2", "x"},
+		{"$12", "low", "high", "none"}, {"+49 30 12345", "+49 40 99"}, {"S", "M", "L"},
+	} {
+		if said := disguised(cells, nil); said != "" {
+			t.Errorf("%q: %s", cells, said)
+		}
+	}
+	for _, c := range []struct {
+		cells []string
+		want  string
+	}{
+		{[]string{"12,345", "1,500"}, `its cells are numbers with commas, which could stand between thousands or before ` +
+			`decimals: to read them say thousands = "," where 1,234 is more than a thousand, or decimal = "," where it is ` +
+			`little more than 1`},
+		{[]string{"900", "1,250", "12.50"}, `its cells are numbers with commas between thousands: to read them say ` +
+			`thousands = ","`},
+		{[]string{"5%", "6%", "unknown"}, `2 of its 3 different texts are numbers with "%": to read them say units = ["%"]`},
+	} {
+		if said := disguised(c.cells, nil); said != c.want {
+			t.Errorf("%q: %s\nwant %s", c.cells, said, c.want)
+		}
+	}
+}
+
+// TestOneDigestHoweverWritten: a table is the same one, whatever separates its columns and thousands.
+func TestOneDigestHoweverWritten(t *testing.T) {
+	plain := "id,amount,share,town\n1,1234.5,12,Bonn\n2,-300,7.25,\n3,0.5,100,Köln\n"
+	sum := func(content string, as format, o Options) string {
+		t.Helper()
+		table := mustRead(t, content, as, o)
+		if v := mustColumn(t, table, "amount").Values; !slices.Equal(v, []float64{1234.5, -300, 0.5}) {
+			t.Errorf("amounts %v", v)
+		}
+		return table.Sum.String()
+	}
+	want := sum(plain, asCSV, Options{})
+	for _, c := range []struct {
+		content string
+		as      format
+		o       Options
+	}{
+		{"id;amount;share;town\n1;1.234,5;12 %;Bonn\n2;-300;7,25 %;\n3;0,5;100 %;Köln\n", asCSV,
+			Options{Delimiter: ";", Decimal: ",", Thousands: ".", Units: []string{"%"}}},
+		{"id\tamount\tshare\ttown\n1\t1234.5\t12\tBonn\n2\t-300\t7.25\t\n3\t0.5\t100\tKöln\n", asTSV, Options{}},
+		{"sep=;\r\nid;amount;share;town;;\r\n1;1234.5;12;Bonn;;\r\n2;-300;7.25;;;\r\n;;;;;\r\n3;0.5;100;Köln;;\r\n;;;;;\r\n",
+			asCSV, Options{}},
+		{"id|amount|share|town\n1|$1'234.5|12|Bonn\n2|($300)|7.25|\n3|$0.5|100|Köln\n", asCSV,
+			Options{Delimiter: "|", Thousands: "'", Units: []string{"$", "()"}}},
+	} {
+		if got := sum(c.content, c.as, c.o); got != want {
+			t.Errorf("%q: digest %s, want %s", c.content, got, want)
+		}
+	}
+}
+
+// TestLinesAreThoseOfTheFile, with a spreadsheet's line above the header.
+func TestLinesAreThoseOfTheFile(t *testing.T) {
+	_, err := readString("sep=;\nid;x\n1;2\n2;many\n", asCSV, Options{})
+	wantError(t, err, `row 2 (line 4), column "x": "many" is not a number; mend the cell, list the column as categorical, `+
+		`or give the text in na if it says that the value is missing`)
+	_, err = readString("sep=;\nid;x\n", asCSV, Options{Delimiter: "tab"})
+	wantError(t, err, `line 1 says "sep=;", and the table's options have delimiter = "tab"`)
+	_, err = readString("sep=:\nid:x\n", asCSV, Options{})
+	wantError(t, err, `line 1, "sep=:", says what separates the columns, and it is none of , ; | and the tab`)
+}
+
+// TestCasesThatFailed reads tables as people had them, each of which was read wrongly once.
+func TestCasesThatFailed(t *testing.T) {
+	for _, c := range []struct {
+		file  string
+		o     Options
+		kinds string // of the columns, or the error
+	}{
+		{"dates-elsewhere/d_oracle.csv", Options{}, "t date, y number"},
+		{"dates-elsewhere/d_off.csv", Options{}, "t date, y number"},
+		{"dates-elsewhere/d_yy.csv", Options{}, "t fault, y number"},
+		{"disguised-numbers/thousands.csv", Options{}, "a category"},
+		{"disguised-numbers/thousands.csv", Options{Thousands: ","}, "a number"},
+		{"disguised-numbers/n_cur.csv", Options{}, "t fault, y number"},
+		{"disguised-numbers/n_cur.csv", Options{Units: []string{"$"}}, "t number, y number"},
+		{"disguised-numbers/n_pct.csv", Options{Units: []string{"%"}}, "t number, y number"},
+		{"disguised-numbers/n_pctfew.csv", Options{Units: []string{"%"}}, "t number, y number"},
+		{"header-names/years.csv", Options{}, "2019 number, 2020 number, y number"},
+		{"header-names/pandas.csv", Options{ID: IndexName}, "0 number, 1 number, 2 number"},
+		{"header-names/trailing.csv", Options{}, "a number"},
+		{"header-names/twice.csv", Options{Ignore: []string{"note"}}, "a number"},
+		{"ignore-typed/nested.parquet", Options{Ignore: []string{"s", "l"}}, "a number"},
+		{"ignore-typed/nested.parquet", Options{Columns: []string{"a"}}, "a number"},
+		{"ignore-typed/nested.parquet", Options{}, "s fault, l fault, a number"},
+		{"ignore-typed/blob.parquet", Options{Ignore: []string{"b"}}, "a number"},
+		{"ignore-typed/infdate.parquet", Options{Ignore: []string{"d"}}, "a number"},
+		{"ignore-typed/infdate.parquet", Options{}, "d fault, a number"},
+		{"nan-typed/floatnan.parquet", Options{}, "a number 1, y number"},
+		{"nan-typed/same.csv", Options{}, "a number 1, y number"},
+		{"libsvm-in-the-wild/zero-based.svm", Options{}, "label label, f0 number, f1 number, f2 number"},
+		{"libsvm-in-the-wild/comments.svm", Options{}, "label label, f1 number, f2 number"},
+		{"libsvm-in-the-wild/qid.svm", Options{}, "is of a file for ranking"},
+		{"wrong-format/tab.tsv", Options{}, "a number, b number"},
+		{"wrong-format/tab.csv", Options{}, `say delimiter = "tab"`},
+		{"wrong-format/tab.csv", Options{Delimiter: tab}, "a number, b number"},
+		{"wrong-format/sep.csv", Options{}, "a constant"},
+		{"wrong-format/a.json", Options{}, "the file is JSON"},
+		{"wrong-format/a.jsonl", Options{}, "the file is JSON"},
+		{"wrong-format/comment.csv", Options{}, "is a comment"},
+		{"label-elsewhere/b.svm", Options{}, "label label, f1 number, f2 number"},
+	} {
+		t.Run(fmt.Sprintf("%s %s", c.file, c.o.Delimiter+c.o.Thousands+strings.Join(c.o.Units, "")), func(t *testing.T) {
+			r, err := Load(t.Context(), needs.Data(t, "cases/"+c.file), c.o)
+			var s *Survey
+			if err == nil {
+				s, err = r.Survey(c.o)
+			}
+			if err != nil {
+				if !strings.Contains(err.Error(), c.kinds) {
+					t.Errorf("error %v, want %s", err, c.kinds)
+				}
+				return
+			}
+			var kinds []string
+			for _, column := range s.Columns {
+				kind := column.Name + " " + column.Kind
+				if column.Missing > 0 && column.Kind != KindFault {
+					kind += fmt.Sprintf(" %d", column.Missing)
+				}
+				kinds = append(kinds, kind)
+			}
+			if got := strings.Join(kinds, ", "); got != c.kinds {
+				t.Errorf("columns are %s, want %s; %q", got, c.kinds, s.Notes())
+			}
+		})
+	}
+}
+
+// FuzzNotation: no cell brings the reader down, and what it reads it reads as the plain text says.
+func FuzzNotation(f *testing.F) {
+	f.Add("-$1,234.50", ",", ".", "$")
+	f.Add("(1.234,5 €)", ".", ",", "€")
+	f.Add("1’000", "'", ".", "()")
+	f.Fuzz(func(t *testing.T, cell, thousands, decimals, unit string) {
+		o := Options{Thousands: thousands, Decimal: decimals, Units: []string{unit}}
+		if o.checkNotation() != nil {
+			return
+		}
+		n := o.notation()
+		text, ok := n.plain(cell)
+		if v, class := n.parse(cell); class == isNumber {
+			if w, c := parseNumber(text); !ok || c != isNumber || w != v {
+				t.Errorf("%q is %v, and %q as programs write it", cell, v, text)
+			}
+		}
+		disguised([]string{cell, unit + cell, cell + unit}, n)
+	})
+}
