@@ -26,6 +26,9 @@ type Stray struct {
 	Value  float64
 }
 
+// NoColumns returns a matrix of so many rows and no columns: what a party brings that has nothing but labels.
+func NoColumns(rows int) *Matrix { return &Matrix{Rows: rows, Starts: make([]uint32, rows+1)} }
+
 // Columns returns the number of columns.
 func (m *Matrix) Columns() int { return len(m.Dense) + len(m.Binary) }
 

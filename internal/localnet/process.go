@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -84,18 +82,6 @@ func (p *Process) ByItself() bool { return p.Over() && !p.asked }
 
 // Code returns the exit code of a program that has ended, -1 of one that a signal ended.
 func (p *Process) Code() int { return p.cmd.ProcessState.ExitCode() }
-
-// Memory returns the most bytes that a program which has ended had in memory, 0 where the system does not say.
-func (p *Process) Memory() int64 {
-	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok || usage == nil {
-		return 0
-	}
-	if runtime.GOOS == "darwin" { // which counts bytes
-		return int64(usage.Maxrss)
-	}
-	return int64(usage.Maxrss) << 10
-}
 
 // Processor returns the processor time that a program which has ended took, of its own and of the system.
 func (p *Process) Processor() time.Duration {

@@ -43,6 +43,10 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 		return nil, err
 	}
 	columns := KernelColumns(features)
+	if active && len(columns) == 0 { // labels are all that it brings
+		prepared.Normaliser, prepared.Rows = new(kernel.Normaliser), kernel.NoColumns(t.Rows())
+		return prepared, nil
+	}
 	options := fitOptions(t.Missing)
 	options.Numeric, options.DropConstant = kernel.Scaling(p.Scale), p.Constant == "drop"
 	options.Strict = t.Levels == dataset.StrictLevel
@@ -134,6 +138,9 @@ func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(m.Normaliser.Columns) == 0 {
+		return kernel.NoColumns(t.Rows()), nil
+	}
 	rows, err := m.Normaliser.Apply(KernelColumns(only))
 	if err != nil {
 		return nil, cellError(t, err)
@@ -146,6 +153,9 @@ func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
 func scoredColumns(m *fdskl.Model) []string {
 	if m.Normaliser == nil {
 		return m.Columns
+	}
+	if len(m.Normaliser.Columns) == 0 { // of a label holder with labels alone
+		return []string{}
 	}
 	var names []string
 	for _, s := range m.Normaliser.Columns {

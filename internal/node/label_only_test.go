@@ -1,0 +1,73 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/keys"
+)
+
+// TestALabelHolderWithLabelsAlone trains on and scores the others' columns: the label is the sign of the product of
+// theirs, and the holder of labels has nothing beside them.
+func TestALabelHolderWithLabelsAlone(t *testing.T) {
+	const rows = 200
+	sealed := fmt.Sprintf("privacy = %q\n", keys.PrivacySealed)
+	same := func(text []byte) []byte { return text }
+	for _, c := range []struct {
+		name, head, parameters string
+		of                     func(text []byte) []byte
+		verdict                audit.Verdict
+	}{
+		{"masked", "", activeBank + "features = 128\nloss = \"square\"\n", same,
+			audit.Disclosed},
+		{"sealed", sealed, activeBank + "features = 64\nloss = \"square\"\n", same,
+			audit.Clean},
+		{"glm", sealed, "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nbins = 6\n", glm, audit.Clean},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newTestNetwork(t, 3, rows)
+			for _, table := range []string{"train", "test"} {
+				var files [3]strings.Builder
+				for i, head := range []string{"id,y", "id,a", "id,b"} {
+					files[i].WriteString(head + "\n")
+				}
+				for r := range rows {
+					a, b := r*7%23-11, r*5%19-9
+					y := "no"
+					if a+b > 0 {
+						y = "yes"
+					}
+					fmt.Fprintf(&files[0], "r%03d,%s\n", r, y)
+					fmt.Fprintf(&files[1], "r%03d,%d\n", r, a)
+					fmt.Fprintf(&files[2], "r%03d,%d\n", r, b)
+				}
+				for i := range files {
+					l.writeTable(i, table, files[i].String())
+				}
+			}
+			l.startAll()
+			_, h, err := l.propose(c.of(l.job("train", c.head+`record = "full"`, c.parameters)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.wantVerdict(h, c.verdict)
+			head := c.head + fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", h)
+			_, scored, err := l.propose(c.of(l.job("predict", head, "")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			labels, wrong := allLines(t, l.tablePath(0, "test")), 0
+			lines := allLines(t, l.scoresOf("bank", scored))
+			for i, line := range lines[1:] {
+				if cells := strings.Split(line, ","); !strings.HasSuffix(labels[1+i], ","+cells[2]) {
+					wrong++
+				}
+			}
+			if len(lines) != rows+1 || wrong > rows/10 {
+				t.Errorf("%d lines, %d of %d rows have the wrong label", len(lines), wrong, rows)
+			}
+		})
+	}
+}
