@@ -4,7 +4,7 @@
 
 FUZZTIME = 20s
 
-.PHONY: build release reproduce test test-lab test-long test-share test-plain test-times night bench chaos lint fuzz demo
+.PHONY: build release reproduce test test-lab test-long test-share test-plain test-times night systems bench chaos lint fuzz demo
 
 # What a build is made of: docs/install.md says who can come to the same bytes. VERSION and COMMIT are for a source
 # archive, whose history is elsewhere. The lab is a module of its own: $(call BUILD,-C lab) builds in it.
@@ -52,6 +52,14 @@ test-long:
 # night runs everything there is, for who releases: .ci/night says what, and how to run a part of it.
 night:
 	.ci/night
+
+# systems builds the program for SYSTEMS, on which no tests run.
+SYSTEMS = darwin/arm64 windows/amd64
+systems:
+	@set -e; for p in $(SYSTEMS); do \
+		echo $$p; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -o dist/$$(echo $$p | tr / -) ./cmd/hanse; \
+		rm dist/$$(echo $$p | tr / -); \
+	done
 
 # test-plain tests what has vector instructions without them, as on other processors.
 test-plain:

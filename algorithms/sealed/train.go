@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -55,7 +57,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	}
 	t.begun = begun
 	for k := range t.sides {
-		if err := t.checkTargets(begun.Targets(k)); err != nil {
+		if err := checkTargets(t.Params, begun.Targets(k)); err != nil {
 			return nil, err
 		}
 	}
@@ -98,17 +100,32 @@ func (t *trainer) model() *fdskl.Model {
 
 // checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens
 // has no bits for them.
-func (t *trainer) checkTargets(targets []float64) error {
+func checkTargets(p fdskl.Params, targets []float64) error {
 	most := 0.0
 	for _, y := range targets {
 		most = max(most, math.Abs(y))
 	}
-	if most < float64(t.Params.ScoreRange) {
+	if most < float64(p.ScoreRange) {
 		return nil
 	}
 	return fmt.Errorf("the label has a value %.0f deviations from its mean, and scores of this job end at %d: propose "+
-		"it with "+
-		"score_range = %d, or clip the label", most, t.Params.ScoreRange, 1<<bits.Len(uint(most)))
+		"it with score_range = %d, or clip the label", most, p.ScoreRange, 1<<bits.Len(uint(most)))
+}
+
+// CheckLabels refuses, before a job is agreed on, numbers that its training would refuse as labels.
+func CheckLabels(p fdskl.Params, numbers []float64) error {
+	if p.Target != fdskl.Regression {
+		return nil
+	}
+	mean, deviation := stat.PopMeanStdDev(numbers, nil)
+	if deviation == 0 {
+		return nil
+	}
+	targets := make([]float64, len(numbers))
+	for i, y := range numbers {
+		targets[i] = (y - mean) / deviation
+	}
+	return checkTargets(p, targets)
 }
 
 // newTrainer settles what follows from public numbers.

@@ -57,7 +57,7 @@ func TestBadCSV(t *testing.T) {
 		{"empty id", "id,age\na,1\n,2\n", Options{}, `row 2 (line 3), column "id": the id is empty`},
 		{"id not UTF-8", "id,age\na\xff,1\n", Options{}, `row 1 (line 2), column "id": the id "a\xff" is not valid UTF-8, and looks like WINDOWS-1252: save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8`},
 		{"text with a control character", "id,r\na,x\x00y\n", Options{}, `row 1 (line 2), column "r": "x\x00y" holds a control character`},
-		{"duplicate id", "id,age\nb,1\na,2\nb,3\n", Options{}, `row 1 (line 2) and row 3 (line 4) have the same id "b"; a table has one row for each id`},
+		{"duplicate id", "id,age\nb,1\na,2\nb,3\n", Options{}, `row 1 (line 2) and row 3 (line 4) have the same id "b"; a table has one row for each id: make one of theirs, with sums, means or the latest`},
 		{"quote inside", "id,age\na,1\"2\n", Options{}, `line 2: a quote stands inside a cell that does not begin with one`},
 		{"open quote", "id,age\na,\"12\nb,13\n", Options{}, `line 2: a quoted cell does not end as it should`},
 		{"text behind quote", "id,age\na,\"1\"2\n", Options{}, `line 2: a quoted cell does not end as it should`},

@@ -56,7 +56,7 @@ func TestTextsRefuse(t *testing.T) {
 	twice := loaded(t, people+"P3,06 14,1,\n", Options{Identify: []string{"phone"}})
 	_, _, err = twice.Texts("phone")
 	wantError(t, err, twice.Path+
-		`: row 1 (line 2) and row 4 (line 6) have the same id "P3"; a table has one row for each id`)
+		`: row 1 (line 2) and row 4 (line 6) have the same id "P3"; a table has one row for each id: make one of theirs, with sums, means or the latest`)
 	path := writeFile(t, "points.svm", []byte("1 1:2\n"))
 	if r, err = Load(t.Context(), path, Options{Identify: []string{"phone"}}); err != nil {
 		t.Fatal(err)

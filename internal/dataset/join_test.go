@@ -77,7 +77,7 @@ func TestBadJoin(t *testing.T) {
 		{"column added", []*Table{one, read("two.csv", "id,x,y\nc,1,2\n", Options{})}, `one.csv: no column "y"; the columns are "x"; two.csv has it`},
 		{"kind", []*Table{one, read("two.csv", "id,x\nc,p\n", Options{})},
 			`two.csv: column "x" is categorical, but numeric in one.csv`},
-		{"id", []*Table{one, read("two.csv", "id,x\nc,1\na,2\n", Options{})}, `one.csv and two.csv have the same id "a"; a table has one row for each id`},
+		{"id", []*Table{one, read("two.csv", "id,x\nc,1\na,2\n", Options{})}, `one.csv and two.csv have the same id "a"; a table has one row for each id: make one of theirs, with sums, means or the latest`},
 		{"label", []*Table{svm, svm.Without("label")}, `two.svm: no column "label"; the columns are "f1"; two.svm has it`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

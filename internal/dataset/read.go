@@ -196,8 +196,8 @@ func sortedRows(ids []string, at func(i int) string) ([]int, error) {
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; ids[a] == ids[b] {
-			return nil, &IDError{fmt.Errorf("%s and %s have the same id %s; a table has one row for each id", at(a), at(b),
-				quote(ids[a]))}
+			return nil, &IDError{fmt.Errorf("%s and %s have the same id %s; a table has one row for each id: make one of "+
+				"theirs, with sums, means or the latest", at(a), at(b), quote(ids[a]))}
 		}
 	}
 	return order, nil

@@ -71,3 +71,27 @@ func TestALabelHolderWithLabelsAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestALabelFarOutStopsAJobBeforeConsent: a label that a sealed training refuses is found at its holder when the job is
+// proposed; nobody is asked for consent, and others learn no word of it.
+func TestALabelFarOutStopsAJobBeforeConsent(t *testing.T) {
+	for proposer := range 2 {
+		l := newTestNetwork(t, 3, 400)
+		l.relabel(func(row int, a, y string) string { return map[bool]string{true: "40000", false: a}[row == 7] })
+		l.startAll()
+		_, err := l.nodes[proposer].Prepare(t.Context(), l.job("train", fmt.Sprintf("privacy = %q", keys.PrivacySealed),
+			activeBank+"features = 16\ntarget = \"regression\""), nil)
+		if err == nil {
+			t.Fatalf("proposed by %s: no error", l.names[proposer])
+		}
+		const said = "deviations from its mean, and scores of this job end at 16: propose it with score_range = 32"
+		if own := strings.Contains(err.Error(), said); own != (proposer == 0) {
+			t.Errorf("proposed by %s: %v", l.names[proposer], err)
+		}
+		for i, n := range l.nodes {
+			if jobs := n.Jobs(); len(jobs) > 0 {
+				t.Errorf("%s has %d jobs", l.names[i], len(jobs))
+			}
+		}
+	}
+}

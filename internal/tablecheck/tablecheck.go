@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -81,8 +83,12 @@ func Run(o *Options) error {
 		if err != nil {
 			return err
 		}
-		if r.Label, err = labelOf(table, o.Label); err != nil {
+		var doubt string
+		if r.Label, doubt, err = labelOf(table, o.Label); err != nil {
 			return err
+		}
+		if doubt != "" {
+			r.Notes = append(r.Notes, doubt)
 		}
 	}
 	if o.JSON {
@@ -96,17 +102,51 @@ func Run(o *Options) error {
 	return err
 }
 
-// labelOf counts a label's values.
-func labelOf(t *dataset.Table, name string) (*Label, error) {
+// farLabels is how many deviations from their mean labels of a sealed training may be, less than it.
+const farLabels = 16
+
+// farLabel names the label that is farthest from all others, where it is so far that a sealed training refuses it, as a
+// price with two noughts too many.
+func farLabel(t *dataset.Table, c *dataset.Column) string {
+	var values []float64
+	for _, v := range c.Values {
+		if !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	mean, deviation := stat.PopMeanStdDev(values, nil)
+	count, farthest := 0, 0
+	away := func(row int) float64 { return math.Abs(c.Values[row]-mean) / deviation }
+	for row, v := range c.Values {
+		if math.IsNaN(v) || deviation == 0 {
+			continue
+		}
+		if away(row) >= farLabels {
+			count++
+		}
+		if math.IsNaN(c.Values[farthest]) || away(row) > away(farthest) {
+			farthest = row
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf("label %q: %s %d deviations or more from the mean, the farthest %g at id %q: mend the cell, clip "+
+		"it, or leave its row out; a sealed training refuses it, unless its job has a larger score_range", c.Name,
+		wording.Count(count, "row"), farLabels, c.Values[farthest], t.IDs[farthest])
+}
+
+// labelOf counts a label's values, and says what is doubtful about them.
+func labelOf(t *dataset.Table, name string) (l *Label, doubt string, err error) {
 	c, err := t.Column(name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	kind, _, err := t.TargetOf(name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	l := &Label{Column: name}
+	l = &Label{Column: name}
 	counts := make(map[string]int)
 	var values []float64
 	for row := range t.Rows() {
@@ -124,7 +164,7 @@ func labelOf(t *dataset.Table, name string) (*Label, error) {
 	}
 	labelled := t.Rows() - l.Unlabeled
 	if labelled == 0 {
-		return nil, fmt.Errorf("%s: label column %q is empty: no row is labelled here", t.Path, name)
+		return nil, "", fmt.Errorf("%s: label column %q is empty: no row is labelled here", t.Path, name)
 	}
 	if kind == dataset.Regression {
 		low, high, mean := slices.Min(values), slices.Max(values), 0.0
@@ -132,13 +172,13 @@ func labelOf(t *dataset.Table, name string) (*Label, error) {
 			mean += v / float64(len(values))
 		}
 		l.Low, l.Mean, l.High = &low, &mean, &high
-		return l, nil
+		return l, farLabel(t, c), nil
 	}
 	for value, rows := range counts {
 		l.Classes = append(l.Classes, Class{value, rows, float64(rows) / float64(labelled)})
 	}
 	slices.SortFunc(l.Classes, func(a, b Class) int { return strings.Compare(a.Value, b.Value) })
-	return l, nil
+	return l, "", nil
 }
 
 // nameWidth is how much of a column's name is shown in the table, in characters.

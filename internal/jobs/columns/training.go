@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -106,6 +107,11 @@ func (t *training) Facts() (contract.Facts, error) {
 	if t.active() {
 		if f.Labels, err = t.member.labelsOf(table, t.params.Label); err != nil {
 			return contract.Facts{}, err
+		}
+		if t.job.Privacy == keys.PrivacySealed {
+			if err := sealed.CheckLabels(t.params, prepared.Labels.Values); err != nil {
+				return contract.Facts{}, fmt.Errorf("%s: %w", table.Path, err)
+			}
 		}
 	}
 	if t.params.Binned() {
