@@ -49,7 +49,7 @@ type Params struct {
 	Loss     string   `toml:"loss"`              // "logistic" (default of two classes), "square" (else), "smooth-hinge"
 	Kernel   string   `toml:"kernel"`            // "gaussian" (default), "laplace", "matern32", "matern52"
 	Sigma    float64  `toml:"sigma,omitzero"`    // kernel width; 0: median heuristic
-	Features int      `toml:"features,omitzero"` // D, even, default 1024; doubly-stochastic: iterations x block_features
+	Features int      `toml:"features,omitzero"` // D, even, see FeaturesFor; doubly-stochastic: a block an iteration
 	Lambda   Lambda   `toml:"lambda,omitzero"`   // regulariser of (lambda/2)|f|^2; 0: "auto", see Candidates
 	Seed     string   `toml:"seed"`              // any text; public
 	Scale    string   `toml:"scale"`             // "auto" (default), "minmax", "standard", "rank"
@@ -117,7 +117,7 @@ func (p Params) WithDefaults() Params {
 		p.Features = p.Iterations * p.BlockFeatures
 		return p
 	}
-	p.Features = cmp.Or(p.Features, 1024)
+	p.Features = cmp.Or(p.Features, DefaultFeatures)
 	p.Iterations = cmp.Or(p.Iterations, 300)
 	return p
 }

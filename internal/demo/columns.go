@@ -76,6 +76,9 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", d.params.TargetKind(),
 			d.params.Label, other))
 	}
+	if text := d.params.FewFeatures(d.data.Train[0].Rows()); text != "" && !d.Given("features") {
+		d.steps.note(text)
+	}
 	switch why := d.wantsMasks(); {
 	case d.privacy() == fdskl.Sealed && d.params.Loss != kernel.Square.String():
 		d.steps.note(fmt.Sprintf("loss %s: opens %d scores of every training row to %s, under models that "+
@@ -237,6 +240,10 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 			p.Loss = cmp.Or(p.Loss, kernel.Square.String())
 		}
 		p.Keeper, p.Helper = d.data.Names[1], d.data.Names[2]
+	}
+	rows := d.data.Train[0].Rows()
+	if p.Schedule != fdskl.DoublyStochastic && !p.Binned() {
+		p.Features = cmp.Or(p.Features, fdskl.FeaturesFor(rows))
 	}
 	p = p.WithDefaults()
 	err = p.Validate(d.data.Names)

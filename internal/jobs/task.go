@@ -41,8 +41,9 @@ type Kind interface {
 	// TakeIn completes a job by what the named party's data said of it, and returns that in words for the proposer, empty
 	// where it said nothing. What the party has no say in is an error.
 	TakeIn(job *contract.Job, party string, s Settled) (string, error)
-	// CompleteFor fills in what the proposer's node knows once all parties have said what they bring.
-	CompleteFor(job *contract.Job, all []contract.Facts) error
+	// CompleteFor fills in what the proposer's node knows once all parties have said what they bring, and returns it in
+	// words for the proposer, empty where there is nothing to say.
+	CompleteFor(job *contract.Job, all []contract.Facts) (string, error)
 	// Task returns this node's part of a job.
 	Task(job *contract.Job) (Task, error)
 	// Fit checks that what the parties bring belongs together.

@@ -100,9 +100,11 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 			return nil, nil, err
 		}
 	}
-	if err := kind.CompleteFor(job, all); err != nil {
+	completed, err := kind.CompleteFor(job, all)
+	if err != nil {
 		return nil, nil, err
 	}
+	say(listen, completed)
 	if t, err = kind.Task(job); err != nil { // it may be more than it was
 		return nil, nil, err
 	}
@@ -120,10 +122,20 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 // takeIn completes a job by what a party's data said of it, and tells listen.
 func takeIn(kind jobs.Kind, job *contract.Job, party string, s jobs.Settled, listen func(jobs.Event)) error {
 	text, err := kind.TakeIn(job, party, s)
-	if err == nil && text != "" && listen != nil {
-		listen(jobs.Event{Kind: jobs.EventState, Time: time.Now(), Text: text})
+	if err == nil {
+		say(listen, text)
 	}
 	return err
+}
+
+// say tells listen how a job was completed, if there is anything to tell.
+func say(listen func(jobs.Event), text string) {
+	if text == "" || listen == nil {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		listen(jobs.Event{Kind: jobs.EventState, Time: time.Now(), Text: line})
+	}
 }
 
 // complete parses a job text and fills in what the proposer's node knows.

@@ -92,7 +92,7 @@ func (j *Jobs) Complete(job *contract.Job) error {
 }
 
 // CompleteFor implements jobs.Kind: numbers of rows leave nothing open.
-func (j *Jobs) CompleteFor(*contract.Job, []contract.Facts) error { return nil }
+func (j *Jobs) CompleteFor(*contract.Job, []contract.Facts) (string, error) { return "", nil }
 
 // Settle implements jobs.Kind: clients' streams settle nothing.
 func (j *Jobs) Settle(*contract.Job) (jobs.Settled, error) { return jobs.Settled{}, nil }

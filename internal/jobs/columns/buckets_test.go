@@ -22,7 +22,7 @@ func TestBucketsAreInTheTextOfLargeJobsAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := new(Jobs).CompleteFor(job, []contract.Facts{{IDs: []int{7}}, {IDs: []int{rows}}}); err != nil {
+		if _, err := new(Jobs).CompleteFor(job, []contract.Facts{{IDs: []int{7}}, {IDs: []int{rows}}}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := job.Text()

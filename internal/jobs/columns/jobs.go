@@ -118,20 +118,24 @@ func (j *Jobs) Complete(job *contract.Job) error {
 	return nil
 }
 
-// CompleteFor implements jobs.Kind: who keeps in an alignment, and into how many buckets its lists go.
-func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) error {
+// CompleteFor implements jobs.Kind: who keeps in an alignment, and into how many buckets its lists go; how many random
+// features a training has that does not say it.
+func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) (string, error) {
+	if job.Task == contract.TaskTrain {
+		return fdskl.CompleteFeatures(job, contract.RowsOf(all))
+	}
 	if job.Task != contract.TaskAlign {
-		return nil
+		return "", nil
 	}
 	p, err := psi.ParamsOf(job)
 	if err != nil {
-		return err
+		return "", err
 	}
 	apart := func(a, b string) bool { return !j.Charter().Affiliated(a, b) }
 	if p, err = p.CompleteFor(job, all, apart); err != nil {
-		return err
+		return "", err
 	}
-	return job.SetParameters(p)
+	return "", job.SetParameters(p)
 }
 
 // Stands implements jobs.Kind: no two who hold shares are affiliated. A prediction's roles are in the model part.

@@ -174,8 +174,10 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 
 	if j.Task == contract.TaskTrain && j.Algorithm == "fdskl" {
 		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil {
-			if text := regulariser(j, p); text != "" {
-				b.WriteString("\n" + wrapped("", text))
+			for _, text := range []string{p.FewFeatures(c.Rows()), regulariser(j, p)} {
+				if text != "" {
+					b.WriteString("\n" + wrapped("", text))
+				}
 			}
 		}
 	}

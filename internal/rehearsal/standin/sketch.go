@@ -70,5 +70,10 @@ func Sketch(job *contract.Job, schemas map[string]*Schema, common float64) (*con
 		}
 		c.Parties = append(c.Parties, f)
 	}
+	if job.Task == contract.TaskTrain && !job.OverClients() {
+		if _, err := fdskl.CompleteFeatures(&j, c.Rows()); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/lab/chaos"
+	"github.com/hanse-project/hanse/lab/features"
 	"github.com/hanse-project/hanse/lab/perf"
 	"github.com/hanse-project/hanse/lab/perf/align"
 	"github.com/hanse-project/hanse/lab/perf/audits"
@@ -108,6 +109,28 @@ and with the best candidate.
 		optionalData(&o.Data, "the sets that are named"),
 		words("sets", &o.Sets, "`SETS` of files to look at beside the small ones"),
 		number("features", &o.Features, 1024, "`D` random features; 1024 at most for the small sets"),
+		number("seeds", &o.Seeds, 1, "`N` splits of each set, with the seeds 1 to N"),
+		jsonFlag(),
+	)
+}
+
+// featuresCommand looks for the number of random features that few rows bear.
+func featuresCommand() *cli.Command {
+	var o features.Options
+	return command(&o, features.Run, "features",
+		"how many random features a table of few rows bears",
+		`Trains in the clear on some rows of each split of each set named, and of two small ones
+that it makes, with lambda chosen, and tests on at most 4,000 test rows. The table has
+mean errors over the splits, how much worse they are than with the largest number of
+features, with the standard error of that, and the AUC.
+
+   hanselab features
+   hanselab features --sets phishing,a9a --rows 100,250 --seeds 5 --loss square`,
+		optionalData(&o.Data, "the sets that are named"),
+		words("sets", &o.Sets, "`SETS` of files to look at beside the two that are made"),
+		numbers("rows", &o.Rows, "numbers `N` of rows to train on", 100, 250, 500, 1000),
+		numbers("features", &o.Features, "numbers `D` of random features", 64, 128, 256, 512, 1024),
+		text("loss", &o.Loss, kernel.Square.String(), "of two classes: square, logistic or smooth-hinge"),
 		number("seeds", &o.Seeds, 1, "`N` splits of each set, with the seeds 1 to N"),
 		jsonFlag(),
 	)

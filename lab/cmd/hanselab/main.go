@@ -57,7 +57,7 @@ firmer than seconds. docs/performance.md collects them.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{
 			fdsklCommand(), fdsklPaperCommand(), setsCommand(), growthCommand(), linkCommand(), recordCommand(),
-			auditCommand(), sealedCommand(), lambdaCommand(), scoresCommand(),
+			auditCommand(), sealedCommand(), lambdaCommand(), featuresCommand(), scoresCommand(),
 			shardsCommand(), alignCommand(),
 			forecastCommand(), gfmlCommand(), gfmlMeanCommand(), gfmlTrafficCommand(),
 			pofmklCommand(), pofmklRegretCommand(), ofmsftCommand(), sumCommand(), chaosCommand(), linkWorkerCommand(),
