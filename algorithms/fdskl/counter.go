@@ -253,6 +253,12 @@ func blankDescription(p Params) description {
 			d.Classes = append(d.Classes, strconv.Itoa(k))
 		}
 	}
+	if p.Positive != "" && len(d.Classes) == 2 {
+		if p.Positive.Is(d.Classes[0]) {
+			d.Classes[0] = d.Classes[1]
+		}
+		d.Classes[1] = string(p.Positive)
+	}
 	return d
 }
 

@@ -65,6 +65,10 @@ type Model struct {
 	ZScores *ZScores       `cbor:"33,keyasint,omitempty"` // glm: and how sure that is
 
 	Lambda float64 `cbor:"22,keyasint,omitempty"` // what "auto" chose, where that is known
+
+	// Turned is that this party, who has the labels, reads scores the other way round: as those of the first of two
+	// Classes, the rarer of its rows. It is nobody else's to know: all parts have the classes in one order.
+	Turned bool `cbor:"34,keyasint,omitempty"`
 }
 
 // Reading is how a party's table was read, as its owner chose: new rows and an audit are to read as the training did.

@@ -1,6 +1,7 @@
 package fdskl
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +23,7 @@ func (m *Model) validate() error {
 	if err := m.validateNormaliser(); err != nil {
 		return err
 	}
-	if err := m.validatePoints(); err != nil {
+	if err := cmp.Or(m.validatePoints(), m.validateTurned()); err != nil {
 		return err
 	}
 	if err := m.target().validate(m.Params); err != nil {

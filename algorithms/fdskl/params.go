@@ -64,6 +64,8 @@ type Params struct {
 	// Classes is how many classes the target has: 0 stands for two, and for none of a regression. Of three or more each
 	// is told from all others by a function of its own, over the same features.
 	Classes int `toml:"classes,omitzero" cbor:",omitempty"`
+	// Positive is which of two classes is the event, +1. Empty: the later in the order is +1; see Model.Turned.
+	Positive ClassName `toml:"positive,omitempty" cbor:",omitempty"`
 
 	// sealed: the second of the three that hold shares; the first is the active party
 	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`

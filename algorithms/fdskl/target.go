@@ -156,6 +156,8 @@ func (d description) validate(p Params) error {
 		return fmt.Errorf("mean %v and scale %v of classes, want 0 and 1", d.Mean, d.Scale)
 	case classes > 0 && len(d.Classes) != classes:
 		return fmt.Errorf("names of %d classes, want %d", len(d.Classes), classes)
+	case classes == 2 && p.Positive != "" && !p.Positive.Is(d.Classes[1]):
+		return fmt.Errorf("the second class is %.60q, and the job says that the event is %.60q", d.Classes[1], p.Positive)
 	case classes == 0 && !slices.Equal(d.Classes, make([]string, 2)):
 		return fmt.Errorf("classes %q of a regression target, want none", d.Classes)
 	}

@@ -1,6 +1,7 @@
 package fdskl
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +22,7 @@ func (p Params) Validate(parties []string) error {
 	if p.Target != Classification && p.Target != Regression {
 		return fmt.Errorf("target is %q, want %q or %q", p.Target, Classification, Regression)
 	}
-	if err := p.validateClasses(); err != nil {
+	if err := cmp.Or(p.validateClasses(), p.validatePositive()); err != nil {
 		return err
 	}
 	if p.Schedule != Fixed && p.Schedule != DoublyStochastic {
@@ -119,6 +120,9 @@ func (p Params) validateWritten(written func(...string) bool) error {
 	}
 	if written("classes") && (p.Classes < 2 || p.Classes > MaxClasses) {
 		return fmt.Errorf("classes is %d, want 2 to %d", p.Classes, MaxClasses)
+	}
+	if written("positive") && p.Positive == "" {
+		return fmt.Errorf("positive is empty, want the class that is the event, or leave it out")
 	}
 	if written("sigma") && p.Sigma == 0 {
 		return sigmaError(p.Sigma)

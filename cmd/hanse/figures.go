@@ -32,7 +32,7 @@ func pageFlag() cli.Flag {
 func thresholdCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "threshold",
-		Usage:     "choose above which score a row is said to be of the second class",
+		Usage:     "choose above which score a row is said to be of the class that is the event",
 		ArgsUsage: "JOB RULE",
 		Description: `The threshold is 0, the model's own decision, until another is chosen, from the scores and
 labels that this node has: of the training rows after a masked training, else of the first

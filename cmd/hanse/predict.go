@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,8 +57,10 @@ guessing and against a model of the label holder's own columns. They open nothin
 
    hanse predict --model credit --table test --out scores.csv --report scores.html
 
-The column "class" goes by the model's threshold (hanse model threshold), "probability" is
-there once this node had scores with labels, or where the loss is logistic.
+Of two classes one is the event, positive in the job: the columns "score CLASS" and
+"probability CLASS" name it, and with --serve a line at the beginning does. The column
+"class" goes by the model's threshold (hanse model threshold); there are probabilities
+once this node had scores with labels, or where the loss is logistic.
 Of three or more classes it is the one with the largest score, which "score" is; columns
 "score CLASS" have every class's.
 
@@ -142,6 +145,9 @@ func predict(c *cli.Context) error {
 	}
 	if !c.Bool("serve") && job.OpenTo == model.Self && job.Rows == "" {
 		if done, err := knownScores(c, client, &job); done || err != nil {
+			if err == nil {
+				sayEvent(c, model)
+			}
 			return err
 		}
 	}
@@ -149,10 +155,23 @@ func predict(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if job.OpenTo == model.Self {
+		sayEvent(c, model)
+	}
 	if c.Bool("serve") {
 		return serveScores(c, client, text)
 	}
 	return propose(c, text)
+}
+
+// sayEvent says which of two classes scores and probabilities are of, as this member reads them.
+func sayEvent(c *cli.Context, training *node.JobInfo) {
+	m, err := node.ReadModel(filepath.Join(c.String("dir"), "jobs", training.Contract))
+	if err != nil || m.Event() == "" {
+		return // the node says what is wrong with a part
+	}
+	fmt.Fprintf(c.App.ErrWriter, "event: scores and probabilities are of %s = %q, said to be so above the threshold\n",
+		terminal.Printable(m.Params.Label), m.Event())
 }
 
 // knownScores delivers the scores of a table's rows from the node's own file, if it has all of them, and reports

@@ -21,7 +21,7 @@ func scorecardCommand() *cli.Command {
 		ArgsUsage: "JOB",
 		Description: `Of a training with algorithm = "glm": what bins this member's columns were cut into, and what
 each adds to a row's score where points opened to it. 20 points double the odds of the
-label's second class. What the bins of other members are only these know: hanse scorecard
+event, the class that is named below the card. What the bins of other members are only these know: hanse scorecard
 at their nodes lists them, by the same numbers.
 
    hanse scorecard credit --dir bank-node

@@ -51,7 +51,10 @@ A job file:
    label = "default"          # the label's column there
    # target = "regression"    # a number; default: texts, two values and codes such as 1 to 4
    # classes = 4              # are classes, which the label holder's node counts, up to 64
-   features = 1024            # even, at most 4096
+   # positive = "bad"         # of two classes the event, which scores, recall, precision,
+                              # costs and points are of; default: see below
+   # features = 1024          # even, at most 4096; default: 1024, or fewer where a table
+                              # of few rows bears no more
    # lambda = 1e-4            # default: "auto", one of six from 0.1 to 1e-6, by a fifth of
                               # the rows that are kept out of a first solution
    iterations = 300           # steps of the solver
@@ -77,6 +80,12 @@ the angles of all rows open to the label holder, who can rebuild the others' col
 them. It costs four parties a sixth of the traffic, and has loss = "logistic" as its
 default for two classes and as a choice for more, several label holders, and schedule =
 "doubly-stochastic".
+
+Of two classes one is the event. Where the job does not say which, all parties read scores
+as of the later in the order, and the label holder as of the class that is rarer in its
+rows, which it tells nobody. With several label holders, or points that open to others, all
+read them as of the later. What prints figures, scores and points says the class.
+--positive bad does what positive = "bad" in the job file does.
 
 A scorecard is sealed, too: each party cuts its own columns into bins and shares them, and
 nobody sees a bin of a row. It moves a twentieth of the bytes a row, and its points can be
@@ -131,6 +140,8 @@ A proposal to which not all consent ends by itself after seven days, or at the t
 its file names: expires = "72h", or expires = "2026-12-24T18:00:00Z". hanse cancel ends a
 job at any time. The command ends with 0 when the job is done at all its parties.`,
 		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "positive", Usage: "the `CLASS` of two that is the event, in place of the job file's " +
+				"positive"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
 			jsonFlag(),
 			dirFlag(),
@@ -143,9 +154,30 @@ job at any time. The command ends with 0 when the job is done at all its parties
 			if err != nil {
 				return err
 			}
+			if c.IsSet("positive") {
+				if text, err = withPositive(text, c.String("positive")); err != nil {
+					return err
+				}
+			}
 			return maskedHint(text, propose(c, text))
 		}),
 	}
+}
+
+// withPositive returns a job's text that says which class is the event.
+func withPositive(text []byte, class string) ([]byte, error) {
+	job, err := contract.ParseJob(text)
+	if err != nil {
+		return nil, err
+	}
+	if job.Task != contract.TaskTrain || job.OverClients() {
+		return nil, usage.Errorf("--positive is for trainings over columns, and job %q is none", job.Name)
+	}
+	if job.Parameters == nil {
+		job.Parameters = make(map[string]any)
+	}
+	job.Parameters["positive"] = class
+	return job.Text()
 }
 
 // propose prepares a job at the node, asks the owner, launches it and prints the outcome.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // LabelKind says what a label column is used for.
@@ -194,6 +195,17 @@ func (l *Labels) regress(c *Column) error {
 		return c.constant(first)
 	}
 	return nil
+}
+
+// LaterClass returns which of two names of classes is later in the order of Labels: the larger number, or else the
+// later text byte by byte.
+func LaterClass(a, b string) string {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	if errX == nil && errY == nil && x > y || (errX != nil || errY != nil) && a > b {
+		return a
+	}
+	return b
 }
 
 // constant is the error for a label that never changes.

@@ -121,7 +121,7 @@ func (r *Report) Write(w io.Writer) error {
 			table.Flush()
 		}
 		if len(b.Calibration) > 0 {
-			fmt.Fprintf(table, "\nprobability\trows\tshare that came (95 %%)\n")
+			fmt.Fprintf(table, "\nprobability of %s\trows\tshare that came (95 %%)\n", yes)
 			for _, bin := range b.Calibration {
 				fmt.Fprintf(table, "%.4f\t%d\t%s\n", bin.Probability, bin.Rows, bin.Share.Text())
 			}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -80,8 +81,40 @@ type Report struct {
 	// scored at a receiver that has their labels.
 	Figures *figures.Report `json:"figures,omitempty"`
 	Model   string          `json:"model,omitempty"` // of a prediction: the contract of the training
+	// Positive is which of two classes is the event, at a party that knows what they are called.
+	Positive *Positive `json:"positive,omitempty"`
 
 	Aggregation string `json:"aggregation,omitempty"` // what protects the sums, when the job says it: "masked" or "he"
+}
+
+// Positive is the class that is the event: scores above 0, probabilities, recall, precision, lift, costs and points are
+// of it.
+type Positive struct {
+	Label string `json:"label"`
+	Class string `json:"class"`
+	// By is who chose it: see ByJob, ByRows and ByOrder; empty where it is not known any more.
+	By string `json:"by,omitempty"`
+}
+
+// Who chooses the event.
+const (
+	ByJob   = "job"   // the job says positive = ...
+	ByRows  = "rarer" // the label holder reads scores as of the class that fewer of its rows have
+	ByOrder = "order" // nobody: it is the later of the two, of numbers the larger
+)
+
+// String says which class is the event, and why.
+func (p *Positive) String() string {
+	text := fmt.Sprintf("%s = %q", p.Label, p.Class)
+	switch p.By {
+	case ByJob:
+		return text + ", as the job says"
+	case ByRows:
+		return text + fmt.Sprintf(", the rarer class; positive = %q in the job tells all", p.Class)
+	case ByOrder:
+		return text + ", the later of two in the order; positive in the job's parameters says which it is"
+	}
+	return text
 }
 
 // Online is a party's view of a job over clients' streams.

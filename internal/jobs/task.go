@@ -39,7 +39,7 @@ type Kind interface {
 	// Settle returns what this node's data say of what a job's text leaves open.
 	Settle(job *contract.Job) (Settled, error)
 	// TakeIn completes a job by what the named party's data said of it, and returns that in words for the proposer, empty
-	// where it said nothing. What the party has no say in is an error.
+	// where it said nothing, a line for each matter. What the party has no say in is an error.
 	TakeIn(job *contract.Job, party string, s Settled) (string, error)
 	// CompleteFor fills in what the proposer's node knows once all parties have said what they bring, and returns it in
 	// words for the proposer, empty where there is nothing to say.
@@ -64,6 +64,8 @@ type Settled struct {
 	Classes int    `cbor:"2,keyasint,omitempty"` // of classes: how many
 	// Bare is that a party of an alignment has no rows, and can count for the others.
 	Bare bool `cbor:"3,keyasint,omitempty"`
+	// Said is what the proposer's own data say to the proposer alone. It is never sent.
+	Said string `cbor:"-"`
 }
 
 // Member is what tasks know of the member whose node runs them.

@@ -36,6 +36,9 @@ func CardFacts(c *node.Card) [][2]string {
 	if len(c.Classes) > 0 {
 		label = fmt.Sprintf("%q, one of %s", c.Label, strings.Join(c.Classes, ", "))
 	}
+	if c.Positive != "" {
+		label += fmt.Sprintf("; the event is %s", c.Positive)
+	}
 	facts = append(facts, [2]string{"label", terminal.Printable(label)})
 	if len(c.Columns) > 0 {
 		facts = append(facts, [2]string{c.Self + "'s columns", terminal.Printable(strings.Join(c.Columns, ", "))})
@@ -51,8 +54,8 @@ func CardFacts(c *node.Card) [][2]string {
 	facts = append(facts, [2]string{"parameters", fmt.Sprintf("loss %s, %s, %s", c.Loss, lambda, of)})
 	if d := c.Decision; d != nil {
 		said := ""
-		if len(c.Classes) == 2 {
-			said = fmt.Sprintf("%q above score %.4g (%s), ", c.Classes[1], d.Threshold, d.Rule)
+		if c.Positive != "" {
+			said = fmt.Sprintf("%q above score %.4g (%s), ", c.Positive, d.Threshold, d.Rule)
 		}
 		facts = append(facts, [2]string{"threshold", terminal.Printable(fmt.Sprintf("%sfrom %s of %s", said,
 			wording.Count(d.Rows, "score"), d.Of))})

@@ -148,6 +148,9 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if r.Positive != nil {
+		terminal.Sentence(out, "", "event: "+r.Positive.String())
+	}
 	if r.Figures != nil {
 		fmt.Fprintln(out)
 		if err := r.Figures.Write(out); err != nil {

@@ -38,6 +38,7 @@ type Card struct {
 	Label     string         `json:"label"`
 	Target    string         `json:"target"`
 	Classes   []string       `json:"classes,omitempty"`
+	Positive  string         `json:"positive,omitempty"` // which of two classes is the event at this party
 	Table     string         `json:"table"`
 	Data      string         `json:"data_digest"` // of this party's table, as it was consented to
 	Consented *time.Time     `json:"consented,omitempty"`
@@ -142,7 +143,7 @@ func cardOf(c *contract.Contract, m *fdskl.Model, self string) *Card {
 		Loss: m.Params.Loss,
 	}
 	if m.Params.Target != fdskl.Regression {
-		card.Classes = m.Classes
+		card.Classes, card.Positive = m.Classes, m.Event()
 	}
 	for _, f := range c.Parties {
 		card.Parties = append(card.Parties, CardParty{f.Name, f.Role, f.Rows, f.Columns})

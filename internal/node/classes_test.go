@@ -208,7 +208,17 @@ func TestTargetsOfJobs(t *testing.T) {
 		told, want string // of which one is expected
 	}{
 		{"two texts", func(_ int, _, y string) string { return "is-" + y }, "",
-			`target: 2 classes of column y (inferred; say target = "regression" for a number)`, ""},
+			`target: 2 classes of column y (inferred; say target = "regression" for a number)` + "\n" +
+				`event: y = "is-1", the rarer class; positive = "is-1" in the job tells all`, ""},
+		{"the event, said", func(_ int, _, y string) string { return "is-" + y }, `positive = "is-0"`,
+			`target: 2 classes of column y (inferred; say target = "regression" for a number)` + "\n" +
+				`event: y = "is-0", as the job says`, ""},
+		{"the event, all said", func(_ int, _, y string) string { return y }, "classes = 2\npositive = 0",
+			`event: y = "0", as the job says`, ""},
+		{"the event, of other classes", func(_ int, _, y string) string { return "is-" + y }, `positive = 1`, "",
+			`label column "y" has no class "1", which the job says is the event: want positive = "is-0" or "is-1" in its ` +
+				`parameters`},
+		{"the event of three", codes, `positive = 1`, "", `whose label y has 3 classes: positive is "1" with 3 classes`},
 		{"codes", codes, "", `target: 3 classes of column y (inferred; say target = "regression" for a number)`, ""},
 		{"codes as numbers", codes, `target = "regression"`, "", ""},
 		{"codes, said", codes, `target = "classification"`, "target: 3 classes of column y", ""},

@@ -44,7 +44,7 @@ func (c *Card) Unsure() (of, unsureBins int) {
 	return of, unsureBins
 }
 
-// Card is a scorecard as one party knows it: 20 points double the odds of the second class of the label.
+// Card is a scorecard as one party knows it: 20 points double the odds of the class that the party takes for the event.
 type Card struct {
 	Label string    `json:"label"`
 	Class string    `json:"class"`          // whose odds they are
@@ -57,9 +57,9 @@ func CardOf(m *fdskl.Model, self string) (*Card, error) {
 	if !m.Params.Binned() {
 		return nil, fmt.Errorf("the model is one of a kernel and has no bins: scorecards are of jobs with algorithm \"glm\"")
 	}
-	c := &Card{Label: m.Params.Label, Class: m.Classes[1]}
+	c := &Card{Label: m.Params.Label, Class: m.Event()}
 	if m.Points != nil {
-		c.Base = m.Points.Base
+		c.Base = turned(m, m.Points.Base)
 	}
 	for i, name := range m.Names {
 		var points, z []int64
@@ -80,10 +80,10 @@ func CardOf(m *fdskl.Model, self string) (*Card, error) {
 		for k := range rows {
 			rows[k] = CardRow{Party: name, Number: k + 1}
 			if points != nil {
-				rows[k].Points = &points[k]
+				rows[k].Points = turned(m, &points[k])
 			}
 			if z != nil {
-				score := fdskl.ZScore(z[k])
+				score := fdskl.ZScore(*turned(m, &z[k]))
 				rows[k].Z = &score
 			}
 		}
@@ -93,6 +93,15 @@ func CardOf(m *fdskl.Model, self string) (*Card, error) {
 		c.Rows = append(c.Rows, rows...)
 	}
 	return c, nil
+}
+
+// turned returns a number of a scorecard as one of the event.
+func turned(m *fdskl.Model, number *int64) *int64 {
+	if number == nil || !m.Turned {
+		return number
+	}
+	of := -*number
+	return &of
 }
 
 // nameBins says of a party's own bins what they are.

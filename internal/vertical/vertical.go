@@ -35,7 +35,7 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 	prepared := &Prepared{Table: t, Columns: features.Names()}
 	var err error
 	if active {
-		if prepared.Labels, err = labels(t, p); err != nil {
+		if prepared.Labels, err = LabelsOf(t, p); err != nil {
 			return nil, err
 		}
 	}
@@ -198,8 +198,8 @@ func TargetOf(t *dataset.Table, label, target string) (string, int, error) {
 	return target, len(l.Classes), nil
 }
 
-// labels reads the label column by the job's target.
-func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
+// LabelsOf reads the label column by the job's target, and the event by what the job says of it.
+func LabelsOf(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 	kind := dataset.Classification
 	if p.Target == fdskl.Regression {
 		kind = dataset.Regression
@@ -212,6 +212,9 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 		return nil, fmt.Errorf("%s: label column %q has %d different labels (%s), the job says %d classes: want classes = "+
 			"%d in its parameters, or target = %q for numbers", t.Path, p.Label, len(l.Classes),
 			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), fdskl.Regression)
+	}
+	if err := putEvent(l, p); err != nil {
+		return nil, fmt.Errorf("%s: label column %q %w", t.Path, p.Label, err)
 	}
 	missing := 0
 	for j, present := range l.Present {
@@ -226,6 +229,36 @@ func labels(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 			t.IDs[slices.Index(l.Present, false)])
 	}
 	return &fdskl.Labels{Values: l.Values, Classes: l.Classes}, nil
+}
+
+// putEvent has the class be +1 that the job calls the event.
+func putEvent(l *dataset.Labels, p fdskl.Params) error {
+	if p.Positive == "" {
+		return nil
+	}
+	switch p.Positive.In(l.Classes) {
+	case -1:
+		return fmt.Errorf("has no class %.60q, which the job says is the event: want positive = %s in its parameters",
+			p.Positive, wording.Line(wording.List([]string{fmt.Sprintf("%q", l.Classes[0]), fmt.Sprintf("%q", l.Classes[1])},
+				"or"), wording.MaxWord))
+	case 0:
+		slices.Reverse(l.Classes)
+		for i := range l.Values {
+			l.Values[i] = 0 - l.Values[i]
+		}
+	}
+	return nil
+}
+
+// RarerFirst reports whether fewer rows are of the first of two classes, -1, than of the second.
+func RarerFirst(l *fdskl.Labels) bool {
+	sum := 0.0
+	for _, y := range l.Values {
+		if !math.IsNaN(y) {
+			sum += y
+		}
+	}
+	return sum > 0
 }
 
 // cellError names the file of an error, and the row's id where it is about a cell.

@@ -216,11 +216,10 @@ func (f *federation) readScores(path, table string, r *result) error {
 	if err != nil {
 		return &refusedError{err.Error()}
 	}
-	column, err := t.Column("score")
-	if err != nil {
-		return &refusedError{err.Error()}
+	if len(t.Columns) == 0 || !strings.HasPrefix(t.Columns[0].Name, "score") {
+		return &refusedError{fmt.Sprintf("%s: the columns are %q, want scores first", path, t.Names())}
 	}
-	r.scores[table] = column.Values
+	r.scores[table] = t.Columns[0].Values
 	d := *f.scene.data
 	if table == "train" {
 		d.Test = d.Train

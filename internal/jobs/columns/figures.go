@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -121,6 +122,12 @@ func (j *judged) report() (*figures.Report, error) {
 		}
 		return r, nil
 	}
+	for _, values := range [][]float64{labels, scores} { // what follows is about the event
+		j.model.Turn(values)
+	}
+	for _, rival := range against {
+		j.model.Turn(rival.scores)
+	}
 	d, err := loadDecision(j.vault)
 	if err != nil {
 		return nil, err
@@ -142,7 +149,7 @@ func (j *judged) report() (*figures.Report, error) {
 		return nil, err
 	}
 	s := figures.Scored{
-		Labels: labels, Scores: scores, Classes: [2]string(j.model.Classes), Threshold: d.Threshold, Rule: rule,
+		Labels: labels, Scores: scores, Classes: j.model.Sides(), Threshold: d.Threshold, Rule: rule,
 		FittedTo: d.Of,
 	}
 	if d.Platt != nil {
@@ -395,6 +402,10 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 	if each > 1 {
 		first = 3
 	}
+	turned, err := readsTurned(lines, m)
+	if err != nil {
+		return nil, err
+	}
 	scores := make(map[string][]float64)
 	for _, line := range lines[min(1, len(lines)):] {
 		if len(line) < first+each || line[1] == noMatch {
@@ -408,10 +419,32 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 			if m.Params.Target == fdskl.Regression {
 				s = (s - m.Mean) / m.Scale
 			}
+			if turned {
+				s = 0 - s
+			}
 			scores[line[0]] = append(scores[line[0]], s)
 		}
 	}
 	return scores, nil
+}
+
+// readsTurned reports whether a scores file of two classes is of the first of a model's, by what its header says. One
+// that does not say is from before headers did, and of the later class in the order.
+func readsTurned(lines [][]string, m *fdskl.Model) (bool, error) {
+	if m.Event() == "" || len(lines) == 0 || len(lines[0]) < 2 {
+		return false, nil
+	}
+	class, ok := strings.CutPrefix(lines[0][1], "score ")
+	if !ok {
+		class = dataset.LaterClass(m.Classes[0], m.Classes[1])
+	}
+	switch class {
+	case m.Classes[0]:
+		return true, nil
+	case m.Classes[1]:
+		return false, nil
+	}
+	return false, fmt.Errorf("scores: they are of the class %.60q, and the model tells %q apart", class, m.Classes)
 }
 
 // placesOf says where each id is.

@@ -221,7 +221,7 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 		r.progress(fdskl.Progress{Step: "scores", Done: hi, Total: n})
 	}
 	report := r.Report(n)
-	report.Known, report.Model = r.Daemon.Known(), p.job.Model
+	report.Known, report.Model, report.Positive = r.Daemon.Known(), p.job.Model, positiveOf(p.model, "")
 	if table != nil {
 		report.Unseen = p.model.Normaliser.Unseen(vertical.KernelColumns(table))
 	}
@@ -275,12 +275,15 @@ func (r reading) probable() bool {
 }
 
 // renderScores renders a scores file: id, score, and for classes the class and, where there is one, the probability of
-// the second class; of three or more classes the largest score, the class and every class's score. Rows that another
-// party lacks have no score.
+// the event, which the header names; of three or more classes the largest score, the class and every class's score.
+// Rows that another party lacks have no score.
 func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
 	w := csv.NewWriter(b)
+	each, event := as.model.Params.Scores(), as.model.Event()
 	header := []string{"id", "score", "class"}
-	each := as.model.Params.Scores()
+	if event != "" {
+		header[1] += " " + event
+	}
 	switch {
 	case as.model.Params.Target == fdskl.Regression:
 		header = []string{"id", "prediction"}
@@ -289,7 +292,7 @@ func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string
 			header = append(header, "score "+class)
 		}
 	case as.probable():
-		header = append(header, "probability")
+		header = append(header, "probability "+event)
 	}
 	w.Write(header)
 	for i, id := range ids {
@@ -318,12 +321,15 @@ func scoreRow(id string, scores []float64, as reading) []string {
 		}
 		return row
 	}
-	class, threshold := as.model.Classes[0], 0.0
+	sides, threshold := as.model.Sides(), 0.0
+	class, scores := sides[0], []float64{score}
+	as.model.Turn(scores)
+	score = scores[0]
 	if as.decision != nil {
 		threshold = as.decision.Threshold
 	}
 	if score > threshold {
-		class = as.model.Classes[1]
+		class = sides[1]
 	}
 	row := []string{id, number(score), class}
 	switch {

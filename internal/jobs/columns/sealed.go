@@ -190,11 +190,16 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		return nil, err
 	}
 	m.Contract, m.Columns, m.Reading = r.Contract().Hash(), prepared.columns, prepared.reading
+	var labels *fdskl.Labels
+	if prepared.own != nil {
+		labels = prepared.own.Labels
+	}
+	by := s.chooseEvent(m, labels)
 	if err := saveModel(r, m); err != nil {
 		return nil, err
 	}
 	report := r.Report(party.Rows)
-	report.Sigma, report.Lambda = m.Sigma, m.Lambda
+	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
 	if s.active() {
 		report.Trained = &jobs.Training{Iterations: s.params.Iterations * max(1, s.params.Outer)}
 		if _, err := trainingFigures(r, prepared.own, m, nil, s.member.Workers); err != nil {

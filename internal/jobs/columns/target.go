@@ -17,13 +17,14 @@ const (
 )
 
 // Settle implements jobs.Kind: the label holder of a training says of its label what the job does not, and a party of
-// an alignment that it has no rows.
+// an alignment that it has no rows. A label holder that proposes hears which class is the event.
 func (j *Jobs) Settle(job *contract.Job) (s jobs.Settled, err error) {
 	if job.Task == contract.TaskAlign {
 		return j.settleAlignment(job)
 	}
 	target, open := openTarget(job)
-	if !open {
+	proposes := job.Task == contract.TaskTrain && !job.OverClients() && job.Proposer == j.Name()
+	if !open && !proposes {
 		return s, nil
 	}
 	t, err := j.newTraining(job)
@@ -34,7 +35,16 @@ func (j *Jobs) Settle(job *contract.Job) (s jobs.Settled, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Target, s.Classes, err = vertical.TargetOf(table, t.params.Label, target)
+	classes := t.params.ClassCount()
+	if open {
+		if s.Target, s.Classes, err = vertical.TargetOf(table, t.params.Label, target); err != nil {
+			return s, err
+		}
+		classes = s.Classes
+	}
+	if proposes && classes == 2 {
+		s.Said, err = t.eventText(table)
+	}
 	return s, err
 }
 
@@ -55,9 +65,11 @@ func openTarget(job *contract.Job) (target string, open bool) {
 // TakeIn implements jobs.Kind: the label holder says what its label is. Two classes are what a job is of that says
 // nothing.
 func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, error) {
+	event := s.Said
+	s.Said = ""
 	switch {
 	case s == (jobs.Settled{}):
-		return "", nil
+		return event, nil
 	case job.Task == contract.TaskAlign && s == (jobs.Settled{Bare: true}):
 		return j.takeInHelper(job, party)
 	case job.Task == contract.TaskAlign || s.Bare:
@@ -82,11 +94,14 @@ func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, 
 		return "", fmt.Errorf("job %q, whose label %s has %d classes: %w", job.Name, label, s.Classes, err)
 	}
 	text := fmt.Sprintf("target: %s of column %s", p.TargetKind(), p.Label)
+	if event != "" {
+		event = "\n" + event
+	}
 	switch {
 	case said != "":
-		return text, nil
+		return text + event, nil
 	case p.Target == fdskl.Regression:
 		return text + fmt.Sprintf(" (inferred; say target = %q for classes)", fdskl.Classification), nil
 	}
-	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", fdskl.Regression), nil
+	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", fdskl.Regression) + event, nil
 }

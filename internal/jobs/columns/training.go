@@ -178,11 +178,12 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	}
 	m.Contract, m.Columns = r.Contract().Hash(), prepared.Columns
 	m.Reading = vertical.ReadingOf(table, t.member.Tables.Options(t.job.Table))
+	by := t.chooseEvent(m, prepared.Labels)
 	if err := saveModel(r, m); err != nil {
 		return nil, err
 	}
 	report := r.Report(table.Rows())
-	report.Sigma, report.Lambda = m.Sigma, m.Lambda
+	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
 	if t.params.Active[0] == t.member.Name() {
 		report.Trained = &jobs.Training{Objective: jobs.Finite(m.Objective), TrainError: jobs.Finite(m.TrainError),
 			Iterations: m.Iterations}

@@ -40,6 +40,9 @@ func Of(c *contract.Contract, party string, listed int) string {
 		on += ", label " + label
 		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil && len(j.Servers) == 0 {
 			on += ": " + p.TargetKind()
+			if p.Positive != "" {
+				on += fmt.Sprintf(", the event is %s", wording.Line(string(p.Positive), wording.MaxWord))
+			}
 		}
 	}
 	if j.Task == contract.TaskPredict {

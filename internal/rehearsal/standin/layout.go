@@ -54,7 +54,7 @@ func (l *Layout) OverColumns() (map[string]*Table, error) {
 		}
 		t := &Table{Owner: f.Name, Rows: f.Rows, Common: f.Rows}
 		if slices.Contains(p.Active, f.Name) { // of rows to be scored, too: a label is never a feature
-			t.Label = &Label{Name: p.Label, Classes: p.ClassCount(), High: 1}
+			t.Label = &Label{Name: p.Label, Classes: p.ClassCount(), Event: string(p.Positive), High: 1}
 		}
 		if i >= len(trained.Parties) || trained.Parties[i].Name != f.Name || trained.Parties[i].Columns != f.Columns {
 			return nil, fmt.Errorf("%s says that it has %d columns, and trained with others", f.Name, f.Columns)

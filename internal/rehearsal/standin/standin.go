@@ -45,7 +45,8 @@ type Column struct {
 // Label is the label's column.
 type Label struct {
 	Name      string
-	Classes   int // 0: numbers from Low to High
+	Classes   int    // 0: numbers from Low to High
+	Event     string // what the job says that the last class is called; empty: nothing
 	Low, High float64
 }
 
@@ -202,13 +203,20 @@ func between(edges []float64, i int) float64 {
 
 // cell makes a label. All classes occur in the first rows.
 func (l *Label) cell(row int, share float64) string {
-	switch {
-	case l.Classes == 0:
+	if l.Classes == 0 {
 		return strconv.FormatFloat(l.Low+share*(l.High-l.Low), 'g', 7, 64)
-	case row < l.Classes:
-		return fmt.Sprintf("class-%02d", row+1)
 	}
-	return fmt.Sprintf("class-%02d", 1+min(l.Classes-1, int(share*float64(l.Classes))))
+	class := row
+	if row >= l.Classes {
+		class = min(l.Classes-1, int(share*float64(l.Classes)))
+	}
+	switch {
+	case l.Event == "":
+		return fmt.Sprintf("class-%02d", class+1)
+	case class == l.Classes-1:
+		return l.Event
+	}
+	return "not " + l.Event
 }
 
 // deck deals numbers below n, each as often as the others.

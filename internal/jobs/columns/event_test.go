@@ -1,0 +1,60 @@
+package columns
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+)
+
+// TestScoresFilesSayWhoseTheyAre reads a file as of the class that its header names, whichever the model takes for the
+// event, and one from before headers did as of the later class.
+func TestScoresFilesSayWhoseTheyAre(t *testing.T) {
+	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}}, Classes: []string{"bad", "good"}}
+	for _, c := range []struct {
+		header  string
+		classes []string
+		want    float64 // of a row whose score is 1 in the file, as the model has it
+		err     string
+	}{
+		{"score good", []string{"bad", "good"}, 1, ""},
+		{"score bad", []string{"bad", "good"}, -1, ""},
+		{"score bad", []string{"good", "bad"}, 1, ""},
+		{"score", []string{"bad", "good"}, 1, ""},
+		{"score", []string{"good", "bad"}, -1, ""},
+		{"score", []string{"10", "9"}, -1, ""},
+		{"score late", []string{"bad", "good"}, 0, `scores: they are of the class "late", and the model tells ["bad" ` +
+			`"good"] apart`},
+	} {
+		m.Classes = c.classes
+		got, err := readScores([]byte("id,"+c.header+",class\nr1,1,x\n"), m)
+		switch {
+		case c.err != "":
+			if err == nil || err.Error() != c.err {
+				t.Errorf("%s: error is %v, want %s", c.header, err, c.err)
+			}
+		case err != nil || got["r1"][0] != c.want:
+			t.Errorf("%s of %q: scores %v, %v, want %v", c.header, c.classes, got, err, c.want)
+		}
+	}
+}
+
+// TestScoresAreReadBackAsTheyOpened writes scores as a label holder does that takes the first class for the event, and
+// reads what opened from it.
+func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
+	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}, Loss: "logistic"}, Classes: []string{"bad", "good"},
+		Turned: true}
+	opened := []float64{0.5, -2}
+	var b bytes.Buffer
+	if err := renderScores(&b, []string{"r1", "r2"}, opened, nil, reading{model: m}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "id,score bad,class,probability bad\nr1,-0.5,good,0.37754067\nr2,2,bad,0.88079708\n"
+	if b.String() != want {
+		t.Errorf("the file is\n%s\nwant\n%s", b.String(), want)
+	}
+	got, err := readScores(b.Bytes(), m)
+	if err != nil || got["r1"][0] != opened[0] || got["r2"][0] != opened[1] {
+		t.Errorf("read back as %v, %v, want %v", got, err, opened)
+	}
+}
