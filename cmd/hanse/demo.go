@@ -127,7 +127,8 @@ func demoFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "lambda", Usage: "regulariser `LAMBDA`", DefaultText: "auto"},
 		&cli.StringFlag{Name: "scale", Value: "auto", Usage: "of numbers: auto (minmax, and a logarithm where a few " +
 			"outliers squeeze the rest), minmax, standard or rank"},
-		&cli.IntFlag{Name: "features", Usage: "`D` random features, of each kernel in pofmkl", DefaultText: "1024, 10, 200"},
+		&cli.IntFlag{Name: "features", Usage: "`D` random features, of each kernel in pofmkl",
+			DefaultText: "256 to 1024, 10, 200"},
 		&cli.IntFlag{Name: "entries", Usage: "`M` entries of a model that a client of gfml shares", DefaultText: "all"},
 		&cli.IntFlag{Name: "iterations", Aliases: []string{"rounds"}, Usage: "`N` solver iterations, at most in masked " +
 			"jobs, or T of the doubly stochastic schedule; rounds of the others", DefaultText: "300, 200; 300"},

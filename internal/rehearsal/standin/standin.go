@@ -216,6 +216,9 @@ func (l *Label) cell(row int, share float64) string {
 	case class == l.Classes-1:
 		return l.Event
 	}
+	if v, err := strconv.ParseFloat(l.Event, 64); err == nil { // a column of numbers
+		return strconv.FormatFloat(v-1, 'g', -1, 64)
+	}
 	return "not " + l.Event
 }
 

@@ -358,3 +358,17 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 		t.Errorf("without the label holder's schema: error %v", err)
 	}
 }
+
+// TestAStandInHasTheEventOfItsJob, in a column of numbers where it is one.
+func TestAStandInHasTheEventOfItsJob(t *testing.T) {
+	for event, want := range map[string][2]string{"": {"class-01", "class-02"}, "bad": {"not bad", "bad"}, "1": {"0", "1"},
+		"+1": {"0", "+1"}, "-1.0": {"-2", "-1.0"}} {
+		l := &Label{Classes: 2, Event: event}
+		if got := [2]string{l.cell(0, 0.9), l.cell(1, 0.1)}; got != want {
+			t.Errorf("event %q: the first two rows are %q, want %q", event, got, want)
+		}
+		if got := [2]string{l.cell(9, 0.1), l.cell(9, 0.9)}; got != want {
+			t.Errorf("event %q: other rows are %q, want %q", event, got, want)
+		}
+	}
+}
