@@ -164,14 +164,22 @@ func predict(c *cli.Context) error {
 	return propose(c, text)
 }
 
+// eventOf returns which of two classes is the event of a training's model, as this member reads it; nil where there are
+// not two, or no part of the model can be read: the node says what is wrong with it.
+func eventOf(c *cli.Context, training string) *jobs.Positive {
+	m, err := node.ReadModel(filepath.Join(c.String("dir"), "jobs", training))
+	if err != nil || m.Event() == "" {
+		return nil
+	}
+	return &jobs.Positive{Label: m.Params.Label, Class: m.Event()}
+}
+
 // sayEvent says which of two classes scores and probabilities are of, as this member reads them.
 func sayEvent(c *cli.Context, training *node.JobInfo) {
-	m, err := node.ReadModel(filepath.Join(c.String("dir"), "jobs", training.Contract))
-	if err != nil || m.Event() == "" {
-		return // the node says what is wrong with a part
+	if e := eventOf(c, training.Contract); e != nil {
+		fmt.Fprintf(c.App.ErrWriter, "event: scores and probabilities are of %s = %q, said to be so above the threshold\n",
+			terminal.Printable(e.Label), e.Class)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "event: scores and probabilities are of %s = %q, said to be so above the threshold\n",
-		terminal.Printable(m.Params.Label), m.Event())
 }
 
 // knownScores delivers the scores of a table's rows from the node's own file, if it has all of them, and reports
@@ -201,7 +209,7 @@ func knownScores(c *cli.Context, client *node.Client, job *contract.Job) (bool, 
 		return true, err
 	}
 	return true, terminal.JSON(c.App.Writer, &jobs.Report{Job: job.Name, Party: job.OpenTo, Rows: rows,
-		Known: int64(rows), Model: job.Model, Figures: found})
+		Known: int64(rows), Model: job.Model, Figures: found, Positive: eventOf(c, job.Model)})
 }
 
 // inParts refuses what cannot be done with a model in parts.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/jobs"
 )
 
 // TestScoresFilesSayWhoseTheyAre reads a file as of the class that its header names, whichever the model takes for the
@@ -56,5 +57,47 @@ func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
 	got, err := readScores(b.Bytes(), m)
 	if err != nil || got["r1"][0] != opened[0] || got["r2"][0] != opened[1] {
 		t.Errorf("read back as %v, %v, want %v", got, err, opened)
+	}
+}
+
+// TestTheLabelHolderReadsTheRarerClass has one of two parties choose the event, of rows of which the first class has
+// fewer: where it alone reads scores of its own labels, and nowhere else. What the other has is as it was.
+func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
+	rarer := &fdskl.Labels{Values: []float64{-1, 1, 1}, Classes: []string{"bad", "good"}}
+	later := &fdskl.Labels{Values: []float64{-1, -1, 1}, Classes: []string{"bad", "good"}}
+	even := &fdskl.Labels{Values: []float64{-1, 1}, Classes: []string{"bad", "good"}}
+	bank := fdskl.Params{Active: []string{"bank"}, Label: "y"}
+	for _, c := range []struct {
+		name   string
+		self   string
+		change func(p *fdskl.Params)
+		labels *fdskl.Labels
+		by     string
+		turned bool
+		event  string
+	}{
+		{"the first is rarer", "bank", nil, rarer, jobs.ByRows, true, "bad"},
+		{"the later is rarer", "bank", nil, later, jobs.ByRows, false, "good"},
+		{"as many", "bank", nil, even, jobs.ByRows, false, "good"},
+		{"another party", "telco", nil, nil, jobs.ByOrder, false, "good"},
+		{"the job says", "bank", func(p *fdskl.Params) { p.Positive = "good" }, rarer, jobs.ByJob, false, "good"},
+		{"two label holders", "bank", func(p *fdskl.Params) { p.Active = []string{"bank", "telco"} }, rarer, jobs.ByOrder,
+			false, "good"},
+		{"points of all owners", "bank", func(p *fdskl.Params) { p.Bins, p.Points = 5, fdskl.ToOwners }, rarer,
+			jobs.ByOrder, false, "good"},
+		{"numbers", "bank", func(p *fdskl.Params) { p.Target = fdskl.Regression }, &fdskl.Labels{Values: []float64{1, 2}},
+			jobs.ByOrder, false, ""},
+	} {
+		p := bank
+		if c.change != nil {
+			c.change(&p)
+		}
+		m := &fdskl.Model{Params: p, Classes: []string{"bad", "good"}}
+		own := &training{member: New(&jobs.Member{Name: func() string { return c.self }}), params: p}
+		by := own.chooseEvent(m, c.labels)
+		if by != c.by || m.Turned != c.turned || m.Event() != c.event || (positiveOf(m, by) == nil) != (c.event == "") {
+			t.Errorf("%s: %q chooses %q, turned %v, want %q, %q and %v", c.name, by, m.Event(), m.Turned, c.by, c.event,
+				c.turned)
+		}
 	}
 }
