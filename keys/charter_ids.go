@@ -28,7 +28,7 @@ type Identifier struct {
 }
 
 // IDColumn is a column of a table and how its cells are made alike: in the order of the fields, what is
-// false or empty left out. At most one of Digits, E164 and Date is set.
+// false or empty left out. At most one of Number, Digits, E164 and Date is set.
 type IDColumn struct {
 	Name     string // printable, at most 200 bytes
 	NFKC     bool   // Unicode normalization form KC
@@ -37,6 +37,9 @@ type IDColumn struct {
 	Digits   bool   // all but decimal digits is left out
 	E164     string // a phone number; the calling code, as "+31", of those written without one
 	Date     string // a date in this layout of Go, as "02.01.2006"; the normal form is "2006-01-02"
+	// Number has a whole number, however a program wrote it, in plain digits. It is left out of what is encoded where it
+	// is false, so that alignments made without it have the bytes that they had.
+	Number bool `cbor:",omitempty"`
 }
 
 // Identifier returns the identifier with the given name.
@@ -58,6 +61,7 @@ type idColumnText struct {
 	Digits   bool   `toml:"digits"`
 	E164     string `toml:"e164"`
 	Date     string `toml:"date"`
+	Number   bool   `toml:"number"`
 }
 
 // parseIdentifiers lists the identifiers in the order of their names; check must follow.
@@ -127,13 +131,13 @@ func (c IDColumn) check() error {
 		return fmt.Errorf("the name is missing")
 	}
 	last := 0
-	for _, set := range []bool{c.Digits, c.E164 != "", c.Date != ""} {
+	for _, set := range []bool{c.Number, c.Digits, c.E164 != "", c.Date != ""} {
 		if set {
 			last++
 		}
 	}
 	if last > 1 {
-		return fmt.Errorf("%q has %d of digits, e164 and date, want at most one", c.Name, last)
+		return fmt.Errorf("%q has %d of number, digits, e164 and date, want at most one", c.Name, last)
 	}
 	if c.E164 != "" && !isCallingCode(c.E164) {
 		return fmt.Errorf("%q: e164 is %q, want \"+\" and a calling code of 1 to 3 digits, as in \"+31\"", c.Name,
@@ -170,7 +174,7 @@ func (c IDColumn) String() string {
 	for _, flag := range []struct {
 		key string
 		set bool
-	}{{"nfkc", c.NFKC}, {"trim", c.Trim}, {"casefold", c.Casefold}, {"digits", c.Digits}} {
+	}{{"nfkc", c.NFKC}, {"trim", c.Trim}, {"casefold", c.Casefold}, {"number", c.Number}, {"digits", c.Digits}} {
 		if flag.set {
 			parts = append(parts, flag.key+" = true")
 		}
@@ -188,8 +192,12 @@ func writeIdentifiers(p *page, list []Identifier) {
 	if len(list) == 0 {
 		return
 	}
+	last := "digits, e164 or date."
+	if hasNumber(list) { // a text without one is what it always was
+		last = "number, digits, e164 or date."
+	}
 	p.comment("What identifies a row, so that tables of several members can be aligned: these columns,",
-		"made alike in the order nfkc, trim, casefold, and then digits, e164 or date.")
+		"made alike in the order nfkc, trim, casefold, and then "+last)
 	for _, id := range list {
 		p.table("[ids." + id.Name + "]")
 		p.b.WriteString("columns = [\n")
@@ -199,6 +207,13 @@ func writeIdentifiers(p *page, list []Identifier) {
 		p.b.WriteString("]\n")
 		p.gap()
 	}
+}
+
+// hasNumber reports whether the recipe of a column has number.
+func hasNumber(list []Identifier) bool {
+	return slices.ContainsFunc(list, func(id Identifier) bool {
+		return slices.ContainsFunc(id.Columns, func(c IDColumn) bool { return c.Number })
+	})
 }
 
 // cloneIdentifiers shares no memory with list; nil stands for none, so that equal charters are deeply equal.

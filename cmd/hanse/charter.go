@@ -127,8 +127,9 @@ For jobs over clients a charter can say who may be a server and who a client:
 
 For alignments it can say what identifies a row, and how members make their cells alike:
 nfkc (one form of the same character), trim (blanks at both ends), casefold (no capitals),
-and then digits (nothing else), e164=CODE (a phone number, of CODE where it has none) or
-date=LAYOUT (2 January 2006 as the cells write it). Columns of one key have ";" between:
+and then number (a whole number, be it written 17, 17.0 or 000017), digits (nothing else),
+e164=CODE (a phone number, of CODE where it has none) or date=LAYOUT (2 January 2006 as the
+cells write it). Columns of one key have ";" between:
 
    hanse charter new --name credit --card bank.card --card insurer.card --card telco.card \
        --ids 'phone=phone:trim,e164=+31' --min-rows 100 \

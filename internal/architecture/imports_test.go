@@ -189,7 +189,7 @@ var may = map[string][]string{
 		"internal/alignment", "internal/charterfile", "internal/dataset", "internal/ids", "internal/source",
 		"internal/terminal", "internal/usage", "internal/wording", "keys",
 	},
-	"internal/ids":   {"internal/parallel", "keys"},
+	"internal/ids":   {"internal/parallel", "internal/wording", "keys"},
 	"internal/inbox": {"keys", "protocol"},
 	"internal/jobs": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed",

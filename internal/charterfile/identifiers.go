@@ -14,9 +14,9 @@ import (
 const identifierForm = "want NAME=COLUMN:HOW, as in phone=phone:trim,e164=+31 or person=surname:trim,casefold;born"
 
 // SetIdentifiers gives a draft what identifies a row. Words are NAME=COLUMN:HOW,HOW;COLUMN:HOW, where HOW is nfkc,
-// trim, casefold, digits, e164=CODE or date=LAYOUT; NAME= takes the identifier away. A word that was cut at its commas
-// is put together again. Names of columns with any of ",:;" in them do not go in here: a draft's text may be edited
-// for them.
+// trim, casefold, number, digits, e164=CODE or date=LAYOUT; NAME= takes the identifier away. A word that was cut at its
+// commas is put together again. Names of columns with any of ",:;" in them do not go in here: a draft's text may be
+// edited for them.
 func SetIdentifiers(draft *keys.Charter, words []string) error {
 	var whole []string
 	for _, part := range words {
@@ -83,6 +83,8 @@ func parseIdentifier(word string) (*keys.Identifier, error) {
 				flag = &c.Trim
 			case "casefold":
 				flag = &c.Casefold
+			case "number":
+				flag = &c.Number
 			case "digits":
 				flag = &c.Digits
 			case "e164":
@@ -97,8 +99,8 @@ func parseIdentifier(word string) (*keys.Identifier, error) {
 			case with != nil && value != "":
 				*with = value
 			default:
-				return nil, usage.Errorf("--ids %s: column %s: there is no %q, want some of nfkc, trim, casefold, digits, "+
-					"e164=+31, date=02.01.2006", word, c.Name, how)
+				return nil, usage.Errorf("--ids %s: column %s: there is no %q, want some of nfkc, trim, casefold, number, "+
+					"digits, e164=+31, date=02.01.2006", word, c.Name, how)
 			}
 		}
 		id.Columns = append(id.Columns, c)

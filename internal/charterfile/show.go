@@ -56,6 +56,7 @@ type IDColumn struct {
 	Digits   bool   `json:"digits,omitempty"`
 	E164     string `json:"e164,omitempty"`
 	Date     string `json:"date,omitempty"`
+	Number   bool   `json:"number,omitempty"`
 }
 
 // Rules is the part about the rules.

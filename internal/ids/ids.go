@@ -136,7 +136,12 @@ func (r *Recipe) Normal(i int, cell string) (string, error) {
 	switch {
 	case cell == "":
 		return "", nil
+	case column.Number:
+		return number(cell)
 	case column.Digits:
+		if err := onlyDigits(cell); err != nil {
+			return "", err
+		}
 		return strings.Map(func(c rune) rune {
 			if '0' <= c && c <= '9' {
 				return c
@@ -144,6 +149,9 @@ func (r *Recipe) Normal(i int, cell string) (string, error) {
 			return -1
 		}, cell), nil
 	case column.E164 != "":
+		if err := notANumber(cell); err != nil {
+			return "", err
+		}
 		number, err := phonenumbers.Parse(cell, r.regions[i])
 		if err != nil || !phonenumbers.IsPossibleNumber(number) {
 			return "", errors.New("the cell is no phone number")

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -37,6 +38,29 @@ func TestNormalForms(t *testing.T) {
 		{keys.IDColumn{Name: "c", NFKC: true, Casefold: true}, "A\u0308\uff21\u00df", "\u00e4ass", ""},
 		{keys.IDColumn{Name: "c", NFKC: true, Digits: true}, "\uff11-2", "12", ""},
 		{keys.IDColumn{Name: "c", Digits: true}, "none", "", ""},
+		{keys.IDColumn{Name: "c", Digits: true}, "NL-12 34", "1234", ""},
+		{keys.IDColumn{Name: "c", Digits: true}, "No. 12", "12", ""},
+		{keys.IDColumn{Name: "c", Digits: true}, "AB1E23", "123", ""},
+		{keys.IDColumn{Name: "c", Digits: true}, "1.0", "", "a point or a comma follows a digit"},
+		{keys.IDColumn{Name: "c", Digits: true}, "12.345.678", "", "recipe number"},
+		{keys.IDColumn{Name: "c", Digits: true}, "1e+05", "", "exponent"},
+		{keys.IDColumn{Name: "c", Digits: true}, "-5", "", "below zero"},
+		{keys.IDColumn{Name: "c", Digits: true}, "1\uff12", "", "put nfkc before digits"},
+		{keys.IDColumn{Name: "c", Number: true}, "1.0", "1", ""},
+		{keys.IDColumn{Name: "c", Number: true}, "1e+05", "100000", ""},
+		{keys.IDColumn{Name: "c", Number: true}, "000001", "1", ""},
+		{keys.IDColumn{Name: "c", Number: true}, "", "", ""},
+		{keys.IDColumn{Name: "c", Number: true}, "1.000", "", "no whole number"},
+		{keys.IDColumn{Name: "c", Number: true}, "A1", "", "no whole number"},
+		{keys.IDColumn{Name: "c", E164: "+31"}, "612345678.0", "", "whose decimals are no digits"},
+		{keys.IDColumn{Name: "c", E164: "+31"}, "612345678,0", "", "whose decimals are no digits"},
+		{keys.IDColumn{Name: "c", E164: "+31"}, "6.12e+08", "", "exponent"},
+		{keys.IDColumn{Name: "c", E164: "+31"}, "-612345678", "", "below zero"},
+		{keys.IDColumn{Name: "c", E164: "+31"}, "\uff16\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18\uff0e\uff10", "",
+			"whose decimals are no digits"},
+		{keys.IDColumn{Name: "c", E164: "+49"}, "030.123.4567", "+49301234567", ""},
+		{keys.IDColumn{Name: "c", E164: "+49"}, "030.1234567", "+49301234567", ""},
+		{keys.IDColumn{Name: "c", E164: "+49"}, "+31.612345678", "+31612345678", ""},
 		{keys.IDColumn{Name: "c", E164: "+31"}, "06 1234 5678", "+31612345678", ""},
 		{keys.IDColumn{Name: "c", E164: "+31"}, "+49 30 123456", "+4930123456", ""},
 		{keys.IDColumn{Name: "c", E164: "+31"}, "12", "", "no phone"},
@@ -173,14 +197,25 @@ func TestRowsEqualOneByOne(t *testing.T) {
 	})
 }
 
+// numberOf is the whole number that a normal form is of.
+func numberOf(t *testing.T, normal string) string {
+	t.Helper()
+	plain, ok := wording.Whole(normal)
+	if !ok {
+		t.Fatalf("the normal form %q is no whole number", normal)
+	}
+	return plain
+}
+
 // FuzzOf gives any cell to all recipes. A normal form of a phone number or a date has its shape and is its own normal
-// form; no error says a word of the cell.
+// form; a whole number, however it is written, keeps its number under digits and number; no
+// error says a word of the cell.
 func FuzzOf(f *testing.F) {
 	var recipes []*Recipe
 	for _, column := range []keys.IDColumn{
 		{Name: "c", E164: "+31"}, {Name: "c", E164: "+1", NFKC: true, Trim: true}, {Name: "c", E164: "+7"},
 		{Name: "c", Date: "02.01.2006"}, {Name: "c", Date: "Jan 2 2006 15:04 -0700"},
-		{Name: "c", NFKC: true, Trim: true, Casefold: true}, {Name: "c", Digits: true},
+		{Name: "c", NFKC: true, Trim: true, Casefold: true}, {Name: "c", Digits: true}, {Name: "c", Number: true},
 	} {
 		recipes = append(recipes, recipe(f, column))
 	}
@@ -188,7 +223,7 @@ func FuzzOf(f *testing.F) {
 	for _, cell := range []string{
 		"", "06 1234 5678", "+31 (0)6-12345678;ext=3", "tel:+1-201-555-0123;phone-context=example.org", "1-800-FLOWERS",
 		"\uff0b\uff13\uff11\u200b612345678", "\u0660\u0666", "31.12.1931", "\xff", "\u0130\u00df\u1e9e",
-		strings.Repeat("1", 300),
+		strings.Repeat("1", 300), "1.0", "1e+05", "000001", "-5", "1\uff0e0", "6.12E+08", "612345678.0",
 		strings.Repeat("(", 300) + "x", ";phone-context=" + strings.Repeat("+", 200),
 	} {
 		f.Add(cell)
@@ -207,6 +242,9 @@ func FuzzOf(f *testing.F) {
 				continue
 			}
 			column := r.columns[0]
+			if plain, is := wording.Whole(cell); is && (column.Digits || column.Number) && numberOf(t, normal) != plain {
+				t.Fatalf("%+v: the whole number %s, written %q, becomes %q", column, plain, cell, normal)
+			}
 			if column.E164 == "" && column.Date != "02.01.2006" {
 				continue
 			}

@@ -17,9 +17,10 @@ const (
 // exponent was a float64 before, and is none where digits may have been lost or mistaken on the way:
 //
 //   - beyond 2^53 - 1, where two whole numbers may be one float64;
-//   - 6.12E+08 and 1.23457E+11, as spreadsheets and "%.6g" write 612345678 and 123456789012: with "+" in the exponent, two
-//     decimals or more, and zeros to be added. 1.2e3, 1e+05 and 1.23457E11 are exact;
-//   - 12.000, which is twelve thousand to half of the world: one to three digits, the first not 0, a point, three zeros.
+//   - 6.12E+08 and 1.23457E+11, as spreadsheets and "%.6g" write 612345678 and 123456789012: with "+" in the exponent,
+//     two decimals or more, and zeros to be added. 1.2e3, 1e+05 and 1.23457E11 are exact;
+//   - 12.000, which is twelve thousand to half of the world: one to three digits, the first not 0, a point and three
+//     zeros.
 func Whole(text string) (plain string, ok bool) {
 	rest, negative := text, false
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {

@@ -23,10 +23,10 @@ func TestWholeNumbers(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "+", "-", ".", "e", "e5", ".e5", "1e", "1e+", "1.5", "1e-1", "0x1", "1_000", "1,0", "1 0", " 1", "1 ", "--1", "1.2.0",
-		"1..0", "one", "NaN", "inf", "1e5x", "\uff11", "1e16", "9007199254740992.0", "9.007199254740993e15",
-		"1e99999999999999999999", "1e-99999999999999999999", "0e999999", "1.000", "12.000", "123.000", "-1.000", "6.12E+08", "1.00E+05",
-		"1.23457E+11", "1.234568e+09", strings.Repeat("9", 17) + ".0",
+		"", "+", "-", ".", "e", "e5", ".e5", "1e", "1e+", "1.5", "1e-1", "0x1", "1_000", "1,0", "1 0", " 1", "1 ", "--1",
+		"1.2.0", "1..0", "one", "NaN", "inf", "1e5x", "\uff11", "1e16", "9007199254740992.0", "9.007199254740993e15",
+		"1e99999999999999999999", "1e-99999999999999999999", "0e999999", "1.000", "12.000", "123.000", "-1.000",
+		"6.12E+08", "1.00E+05", "1.23457E+11", "1.234568e+09", strings.Repeat("9", 17) + ".0",
 	} {
 		if got, ok := Whole(text); ok {
 			t.Errorf("%q is %q, want no whole number", text, got)
@@ -37,7 +37,7 @@ func TestWholeNumbers(t *testing.T) {
 // TestAllWaysToWriteAWholeNumberAreIt writes numbers as programs do.
 func TestAllWaysToWriteAWholeNumberAreIt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		n := rapid.Int64Range(-(1<<53 - 1), 1<<53-1).Draw(rt, "n")
+		n := rapid.Int64Range(-(1<<53-1), 1<<53-1).Draw(rt, "n")
 		if rapid.Bool().Draw(rt, "round") {
 			n -= n % 100_000
 		}
@@ -48,7 +48,8 @@ func TestAllWaysToWriteAWholeNumberAreIt(t *testing.T) {
 		}
 		zeros := rapid.SampledFrom([]string{"", "0", "00000"}).Draw(rt, "zeros")
 		ways := []string{
-			plain, sign + zeros + digits, plain + ".", plain + ".0", plain + ".00", plain + ".0000", sign + zeros + digits + ".0",
+			plain, sign + zeros + digits, plain + ".", plain + ".0", plain + ".00", plain + ".0000",
+			sign + zeros + digits + ".0",
 			strconv.FormatFloat(float64(n), 'e', 18, 64), plain + "e0", plain + "0e-1",
 			strings.Replace(strconv.FormatFloat(float64(n), 'E', -1, 64), "+", "", 1),
 		}
@@ -65,7 +66,8 @@ func TestAllWaysToWriteAWholeNumberAreIt(t *testing.T) {
 
 // FuzzWhole holds what is taken for a whole number against exact arithmetic on the same text.
 func FuzzWhole(f *testing.F) {
-	for _, text := range []string{"1.0", "-0", "1e+05", "12.000", "6.12E+08", "0.5e1", "1e99999", "000001", "1.2.3", "0x1p4"} {
+	for _, text := range []string{"1.0", "-0", "1e+05", "12.000", "6.12E+08", "0.5e1", "1e99999", "007", "1.2.3",
+		"0x1p4"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -238,6 +238,8 @@ func (d *deck) draw(n int, from *rand.Rand) int {
 // personCell makes a cell by which a person is known, another for each number and the same at all parties.
 func personCell(c keys.IDColumn, number int) string {
 	switch {
+	case c.Number:
+		return strconv.Itoa(number)
 	case c.Digits:
 		return fmt.Sprintf("%012d", number)
 	case c.E164 != "":
