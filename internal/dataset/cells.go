@@ -264,6 +264,7 @@ func (c *cells) column(u use, rows int) (Column, error) {
 			column.Codes[i] = int32(code) - 1
 		}
 		column.sortLevels()
+		column.unite()
 		c.levels = &column
 	}
 	column := *c.levels

@@ -116,6 +116,7 @@ func stackColumn(i int, parts []*Table) Column {
 		c.recode(out.Levels)
 		out.Codes = append(out.Codes, c.Codes...)
 	}
+	out.unite()
 	return out
 }
 

@@ -147,10 +147,10 @@ func (t *Table) Classed(name string, classes []string) ([]int, error) {
 	return of, nil
 }
 
-// places returns the number of each row's class, -1 of rows that are not in. stray is the first row whose cell is none
-// of the classes, -1 where there is none.
+// places returns the number of each row's class, as Known finds it, -1 of rows that are not in. stray is the first row
+// whose cell is none of the classes, -1 where there is none.
 func (c *Column) places(in []bool, classes []string) (of []int, stray int) {
-	numbers := make(map[string]int, len(classes))
+	numbers, known := make(map[string]int, len(classes)), NewKnown(classes)
 	for k, name := range classes {
 		numbers[name] = k
 	}
@@ -159,9 +159,15 @@ func (c *Column) places(in []bool, classes []string) (of []int, stray int) {
 		if of[row] = -1; !is {
 			continue
 		}
-		k, ok := numbers[c.cell(row)]
+		cell := c.cell(row)
+		k, ok := numbers[cell]
 		if !ok {
-			return nil, row
+			name, is := known.Find(cell)
+			if !is {
+				return nil, row
+			}
+			k = numbers[name]
+			numbers[cell] = k
 		}
 		of[row] = k
 	}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -106,7 +107,8 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		s.Kind, s.Fault = KindFault, wrong.err.Error()
 		return s
 	}
-	if _, err := c.column(u, rows); err != nil {
+	column, err := c.column(u, rows)
+	if err != nil {
 		s.Kind, s.Fault = KindFault, err.Error()
 		return s
 	}
@@ -114,7 +116,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	if c.holes > 0 && u.missing.way == Level || c.holes > 0 && kind == Categorical {
 		indicator = 1
 	}
-	if one := !c.over && len(c.texts) == 1; one && !u.label {
+	if one := !c.over && (len(c.texts) == 1 || len(column.Levels) == 1); one && !u.label {
 		s.Kind, s.Says, s.Features = KindConstant, "it has one value and is left out", indicator
 		if kind == Categorical && indicator > 0 {
 			s.Kind, s.Says, s.Levels, s.Features = KindCategory, "", 1, 2
@@ -124,12 +126,12 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		return s
 	}
 	if kind == Categorical {
-		s.Kind, s.Levels, s.Features = KindCategory, len(c.texts), len(c.texts)+indicator
+		s.Kind, s.Levels, s.Features = KindCategory, len(column.Levels), len(column.Levels)+indicator
 		if u.label {
 			s.Features = 0
 			return s
 		}
-		doubt := c.doubts()
+		doubt := cmp.Or(writtenTwice(c.texts), c.doubts())
 		if !tooManyLevels(s.Levels, rows-c.holes) || u.listed {
 			if s.Says = doubt; doubt == "" && c.numbersRows(rows) {
 				s.Says = "it has another text in every row, as names have: ignore it"

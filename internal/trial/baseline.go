@@ -290,7 +290,7 @@ func (d *Data) ScoresError(path, target string) (float64, error) {
 // deviation is 0 or 1 for classes, the squared difference for numbers.
 func deviation(got string, want *dataset.Column, i int, target string) (float64, error) {
 	if want.Kind == dataset.Categorical {
-		if got == want.Levels[want.Codes[i]] {
+		if _, same := dataset.NewKnown([]string{got}).Find(want.Levels[want.Codes[i]]); same {
 			return 0, nil
 		}
 		return 1, nil

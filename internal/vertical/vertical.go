@@ -141,7 +141,7 @@ func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
 	if len(m.Normaliser.Columns) == 0 {
 		return kernel.NoColumns(t.Rows()), nil
 	}
-	rows, err := m.Normaliser.Apply(KernelColumns(only))
+	rows, err := m.Normaliser.Apply(known(KernelColumns(only), m.Normaliser))
 	if err != nil {
 		return nil, cellError(t, err)
 	}
@@ -167,6 +167,35 @@ func scoredColumns(m *fdskl.Model) []string {
 		return m.Columns
 	}
 	return names
+}
+
+// Unseen counts the rows of a table whose levels a part of a model does not know, by column.
+func Unseen(t *dataset.Table, m *fdskl.Model) []kernel.Unseen {
+	return m.Normaliser.Unseen(known(KernelColumns(t), m.Normaliser))
+}
+
+// known calls the levels of columns as the training called the same ones: a code that came as 1 then and comes as 1.0
+// now is one. The columns are changed.
+func known(columns []kernel.Column, n *kernel.Normaliser) []kernel.Column {
+	for i := range columns {
+		c := &columns[i]
+		at := slices.IndexFunc(n.Columns, func(s kernel.Scale) bool { return s.Column == c.Name })
+		if at < 0 || len(c.Levels) == 0 {
+			continue
+		}
+		levels := n.Columns[at].Levels
+		if bins := n.Columns[at].Bins; bins != nil {
+			levels = slices.Concat(bins.Levels...)
+		}
+		find := dataset.NewKnown(levels)
+		c.Levels = slices.Clone(c.Levels)
+		for k, level := range c.Levels {
+			if name, ok := find.Find(level); ok {
+				c.Levels[k] = name
+			}
+		}
+	}
+	return columns
 }
 
 // KernelColumns views a table's columns as the kernel package wants them.

@@ -223,7 +223,7 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	report := r.Report(n)
 	report.Known, report.Model, report.Positive = r.Daemon.Known(), p.job.Model, positiveOf(p.model, "")
 	if table != nil {
-		report.Unseen = p.model.Normaliser.Unseen(vertical.KernelColumns(table))
+		report.Unseen = vertical.Unseen(table, p.model)
 	}
 	if p.job.OpenTo != p.member.Name() {
 		return report, nil
