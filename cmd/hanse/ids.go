@@ -34,7 +34,10 @@ func idsCheckCommand() *cli.Command {
 
 shows ten rows with their normal forms, and counts those without an id, which take no
 part in an alignment. It ends with status 1 where two rows have the same id: an
-alignment would refuse the table. The charter need not be signed yet.`,
+alignment would refuse the table. So it does where ids are written as others may not
+write them, and the recipe does not make them alike: as 1.0 or 1e+05, with zeros in
+front of some, with blanks inside, equal but for capitals. The charter need not be
+signed yet.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "charter", Required: true, Usage: "the charter `FILE`, signed or not"},
 			&cli.StringSliceFlag{Name: "ids", Usage: "`NAME` of what identifies a row; give it again for more",

@@ -194,7 +194,7 @@ var may = map[string][]string{
 	"internal/jobs": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed",
 		"internal/alignment", "internal/dataset", "internal/faults",
-		"internal/figures", "internal/forecast", "internal/ledger", "internal/source",
+		"internal/figures", "internal/forecast", "internal/ids", "internal/ledger", "internal/source",
 		"internal/stream", "internal/shards", "internal/vault", "internal/vertical", "internal/wording",
 		"keys", "protocol",
 		"protocol/contract", "protocol/fault", "secagg/he", "secagg/psi", "secagg/rss",
@@ -207,7 +207,7 @@ var may = map[string][]string{
 	},
 	"internal/jobs/columns": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/control",
-		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast",
+		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast", "internal/ids",
 		"internal/jobs", "internal/ledger", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
 		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault",
 		"protocol/transcript", "secagg", "secagg/he", "secagg/psi", "secagg/rss",

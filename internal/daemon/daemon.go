@@ -13,7 +13,6 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 
-	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/doctor"
 	"github.com/hanse-project/hanse/internal/enrol"
@@ -115,7 +114,7 @@ func New(c Config) (*Daemon, error) {
 	if err := checkPage(c.Page); err != nil {
 		return nil, err
 	}
-	if err := jobs.LookAt(c.Tables, alignment.Columns(c.Charter.Identifiers), c.Log); err != nil {
+	if err := jobs.LookAt(c.Tables, c.Charter.Identifiers, c.Log); err != nil {
 		return nil, err
 	}
 	if err := owner.Folder(c.Dir); err != nil {

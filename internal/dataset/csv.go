@@ -252,12 +252,7 @@ func (f *csvFile) sort() {
 		f.lines = nil
 		return
 	}
-	f.ids = gather(f.ids, order)
-	if len(f.opts.Identify) == 0 {
-		f.lines = nil // nobody asks for them
-	} else {
-		f.lines = gather(f.lines, order)
-	}
+	f.ids, f.lines = gather(f.ids, order), gather(f.lines, order)
 	for i, mark := range f.marks {
 		if mark != nil {
 			f.marks[i] = gather(mark, order)

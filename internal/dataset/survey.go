@@ -42,6 +42,9 @@ type Survey struct {
 	Missing string         `json:"missing"`         // what becomes of missing cells
 	Says    []string       `json:"says,omitempty"`  // of the whole table: what is left out, and what it says of itself
 	Columns []ColumnSurvey `json:"columns"`
+	// IDs says how ids are written that another party may write otherwise; of a column that the charter's recipes are
+	// about it says nothing.
+	IDs []IDDoubt `json:"ids,omitempty"`
 }
 
 // Survey looks at each column as a training with these options would. The error is of the whole table: it cannot be
@@ -85,6 +88,9 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 			s.ID = f.head.names[f.head.id]
 		}
 		s.Says = f.says()
+		if look := r.LookAtIDs(); look != nil && !slices.Contains(o.Identify, look.Column) {
+			s.IDs = look.Doubts
+		}
 		for _, c := range f.columns {
 			if c != nil && o.wants(c.name) {
 				s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
@@ -273,11 +279,14 @@ func (s *Survey) Faults() []string {
 	return all
 }
 
-// Notes says in sentences what a person should know before the table is used: what is missing and what becomes of it,
-// which columns are left out or dates, what is doubtful, and what a training refuses.
+// Notes says in sentences what a person should know before the table is used: how its ids are written, what is missing
+// and what becomes of it, which columns are left out or dates, what is doubtful, and what a training refuses.
 func (s *Survey) Notes() []string {
 	var missing []string
 	notes := slices.Clone(s.Says)
+	for _, d := range s.IDs {
+		notes = append(notes, d.Says)
+	}
 	for _, c := range s.Columns {
 		if c.Missing > 0 && c.Kind != KindEmpty && c.Kind != KindFault && !c.Label {
 			missing = append(missing, fmt.Sprintf("%s %d", quote(c.Name), c.Missing))

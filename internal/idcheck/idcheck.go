@@ -65,7 +65,9 @@ type Key struct {
 	Empty      Left       `json:"empty"`
 	Unreadable Left       `json:"unreadable"`
 	Duplicates Duplicates `json:"duplicates"`
-	Examples   []Example  `json:"examples"`
+	// Doubts are how cells are written that other members may write otherwise, where the recipe does not make them alike.
+	Doubts   []dataset.IDDoubt `json:"doubts,omitempty"`
+	Examples []Example         `json:"examples"`
 }
 
 // Left counts rows that have no id.
@@ -94,7 +96,7 @@ type Cell struct {
 	Error  string `json:"reason,omitempty"` // why it has none
 }
 
-// Run checks a table and prints a Report. Duplicates are an error, once the report is printed.
+// Run checks a table and prints a Report. Duplicates and doubts are an error, once the report is printed.
 func Run(o *Options) error {
 	charter, err := charterfile.Read(o.Charter)
 	if err != nil {
@@ -143,15 +145,19 @@ func Run(o *Options) error {
 	if err != nil {
 		return err
 	}
-	var twice []error
+	var wrong []error
 	for _, id := range list {
 		key, err := check(charter.Digest(), id, reading)
 		if err != nil {
 			return err
 		}
 		if n := key.Duplicates.Rows; n > 0 {
-			twice = append(twice, fmt.Errorf("%s: ids.%s: %s the id of an earlier row: an alignment wants one row for each id",
+			wrong = append(wrong, fmt.Errorf("%s: ids.%s: %s the id of an earlier row: an alignment wants one row for each id",
 				table, id.Name, have(n)))
+		}
+		if len(key.Doubts) > 0 {
+			wrong = append(wrong, fmt.Errorf("%s: ids.%s: an alignment may miss rows: the recipe does not make alike how ids "+
+				"are written, as is said above", table, id.Name))
 		}
 		r.Keys = append(r.Keys, *key)
 	}
@@ -160,7 +166,7 @@ func Run(o *Options) error {
 	} else {
 		err = r.show(o.Out, &charter.Charter)
 	}
-	return errors.Join(append(twice, err)...)
+	return errors.Join(append(wrong, err)...)
 }
 
 // chosen returns the identifiers that are asked for.
@@ -223,6 +229,17 @@ func check(charter keys.Hash, id keys.Identifier, reading *dataset.Reading) (*Ke
 	}
 	if twice != nil {
 		k.Duplicates = Duplicates{twice.Count, twice.Lines}
+	}
+
+	for i, column := range id.Columns {
+		if column.Date != "" { // what is no date has no id, and is counted
+			continue
+		}
+		look, err := reading.LookAt(column.Name, func(a, b string) bool { return recipe.Alike(i, a, b) })
+		if err != nil {
+			return nil, err
+		}
+		k.Doubts = append(k.Doubts, look.Doubts...)
 	}
 
 	// The first rows, and some of those without an id.
@@ -298,13 +315,7 @@ func (r *Report) show(w io.Writer, charter *keys.Charter) error {
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		for _, e := range k.Examples {
-			for _, c := range e.Cells {
-				if c.Error != "" {
-					terminal.Sentence(w, "", fmt.Sprintf("line %d, %s: %s", e.Line, c.Column, c.Error))
-				}
-			}
-		}
+		k.showReasons(w)
 		k.showCounts(w)
 	}
 	for _, s := range r.Skipped {
@@ -313,6 +324,28 @@ func (r *Report) show(w io.Writer, charter *keys.Charter) error {
 			wording.List(s.Missing, "and")))
 	}
 	return nil
+}
+
+// showReasons prints why cells of the examples have no normal form, each reason once.
+func (k *Key) showReasons(w io.Writer) {
+	type reason struct{ column, why string }
+	lines := make(map[reason][]string)
+	var order []reason
+	for _, e := range k.Examples {
+		for _, c := range e.Cells {
+			if c.Error == "" {
+				continue
+			}
+			r := reason{c.Column, c.Error}
+			if lines[r] == nil {
+				order = append(order, r)
+			}
+			lines[r] = append(lines[r], strconv.Itoa(e.Line))
+		}
+	}
+	for _, r := range order {
+		terminal.Sentence(w, "", fmt.Sprintf("line %s, %s: %s", wording.List(lines[r], "and"), r.column, r.why))
+	}
 }
 
 // showCounts prints how many rows have an id, and where the others are.
@@ -333,6 +366,9 @@ func (k *Key) showCounts(w io.Writer) {
 			terminal.Sentence(w, "", fmt.Sprintf("%s %s and no id, in line %s", have(left.Rows), left.why,
 				wording.List(lines, "and")))
 		}
+	}
+	for _, d := range k.Doubts {
+		terminal.Sentence(w, "", d.Says)
 	}
 	if k.Duplicates.Rows == 0 {
 		fmt.Fprintln(w, "no id is there twice")

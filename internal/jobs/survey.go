@@ -7,7 +7,9 @@ import (
 	"os"
 	"sort"
 
+	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/keys"
 )
 
 // firstRows is how many rows of a table a node reads when it starts.
@@ -16,19 +18,27 @@ const firstRows = 2000
 // Survey looks at a table as a training would: at its first rows, or at all for 0. identify are the columns by which
 // the charter identifies rows.
 func (s TableSpec) Survey(first int, identify []string) (*dataset.Survey, error) {
+	survey, _, err := s.survey(first, identify)
+	return survey, err
+}
+
+// survey is Survey, with what was read.
+func (s TableSpec) survey(first int, identify []string) (*dataset.Survey, *dataset.Reading, error) {
 	o := s.Options
 	o.First, o.Identify = first, identify
 	r, err := dataset.Load(context.Background(), s.Path, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.Survey(o)
+	survey, err := r.Survey(o)
+	return survey, r, err
 }
 
-// LookAt reads the first rows of a member's tables and says what is doubtful. The error is of a table that no job could
+// LookAt reads the first rows of a member's tables and says what is doubtful, of their ids under the charter's
+// identifiers, too. The error is of a table that no job could
 // use. Standard input, pipes and folders wait for the job that reads them. Where nobody said which column has the ids
 // and none is good for it, the table may be a stream: that is said, too.
-func LookAt(specs map[string]TableSpec, identify []string, log *slog.Logger) error {
+func LookAt(specs map[string]TableSpec, identifiers []keys.Identifier, log *slog.Logger) error {
 	var names []string
 	for name := range specs {
 		names = append(names, name)
@@ -39,7 +49,7 @@ func LookAt(specs map[string]TableSpec, identify []string, log *slog.Logger) err
 		if info, err := os.Stat(spec.Path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		s, err := spec.Survey(firstRows, identify)
+		s, r, err := spec.survey(firstRows, alignment.Columns(identifiers))
 		noID := new(dataset.IDError)
 		switch {
 		case errors.As(err, &noID) && spec.Options.ID == "":
@@ -49,6 +59,11 @@ func LookAt(specs map[string]TableSpec, identify []string, log *slog.Logger) err
 			return err
 		}
 		note(log, name, s)
+		if len(identifiers) > 0 {
+			for _, doubt := range Doubts(looks(r, identifiers)) {
+				log.Warn(doubt, "table", name)
+			}
+		}
 	}
 	return nil
 }
