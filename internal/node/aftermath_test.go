@@ -105,7 +105,7 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 		t.Fatal(err)
 	}
 	word.Sign(l.keys[by])
-	if err := l.nodes[1].storeEnding(states[1], word); err != nil { // no link to the others is up
+	if err := l.nodes[1].storeEnding(states[1], word, nil); err != nil { // no link to the others is up
 		t.Fatal(err)
 	}
 	for _, i := range []int{0, 2, 3, 4} {

@@ -168,7 +168,13 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 			}
 		}
 	}
-	if err := n.storeEnding(s, e); err != nil || s.ended() != e {
+	own := n.ownIDsAfter(s, e)
+	if before == nil {
+		for _, text := range own {
+			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: text})
+		}
+	}
+	if err := n.storeEnding(s, e, own); err != nil || s.ended() != e {
 		return err
 	}
 	if before != nil && s.telling.CompareAndSwap(false, true) { // others may stand by the one that is beaten
@@ -204,8 +210,8 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 	return nil
 }
 
-// storeEnding keeps an ending that beats the one that stands.
-func (n *Node) storeEnding(s *jobState, e *contract.Ending) error {
+// storeEnding keeps an ending that beats the one that stands. own is what the reason says of the own ids besides.
+func (n *Node) storeEnding(s *jobState, e *contract.Ending, own []string) error {
 	self := n.nameIn(s.contract)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +233,7 @@ func (n *Node) storeEnding(s *jobState, e *contract.Ending) error {
 	s.ending = e
 	next := s.record
 	next.Ended = n.config.Now().UTC().Round(0)
-	next.State, next.Reason = State(e.Outcome), reasonOfEnding(s.contract, e, self, s.cause)
+	next.State, next.Reason = State(e.Outcome), withOwnIDs(reasonOfEnding(s.contract, e, self, s.cause), own)
 	err := errors.Join(s.promote(), s.store(next))
 	s.record = next // the ending is on the disk, and is read before the status
 	if first {

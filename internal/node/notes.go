@@ -23,6 +23,15 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
 	text += n.memoryNote(c) + n.rehearsed(c)
+	brings := c.Parties[c.Job.Index(n.nameIn(c))].Rows > 0
+	if c.Job.Task == contract.TaskAlign && brings {
+		if doubts := n.doubtsOf(c.Job); len(doubts) > 0 {
+			text += "\nyour table " + c.Job.Table + ", of which others learn none of this\n"
+			for _, doubt := range doubts {
+				text += wording.Wrap(wording.Columns, "  ", doubt)
+			}
+		}
+	}
 	if c.Job.Task != contract.TaskTrain || c.Job.OverClients() {
 		return text
 	}
@@ -31,7 +40,7 @@ func (n *Node) summaryOf(c *contract.Contract) string {
 		label = kind.Label(c.Job)
 	}
 	remarks := n.tables.Remarks(c.Job.Table, label)
-	if remarks == nil || len(remarks.Columns)+len(remarks.Notes) == 0 || c.Parties[c.Job.Index(n.nameIn(c))].Rows == 0 {
+	if remarks == nil || len(remarks.Columns)+len(remarks.Notes) == 0 || !brings {
 		return text
 	}
 	var b strings.Builder

@@ -109,6 +109,7 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 		return nil, nil, err
 	}
 	if err := kind.Fit(job, all); err != nil {
+		n.lookAtOwnIDs(job, err, listen)
 		return nil, nil, err
 	}
 	openings, operations, err := t.Disclose(all)

@@ -6,9 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/ids"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -102,6 +104,7 @@ type idLists struct {
 	nonce      string
 	lists      [][]psi.ID
 	counts     []int
+	unreadable []ids.Left // rows with a cell that has no normal form
 	commitment keys.Hash
 }
 
@@ -126,6 +129,7 @@ func (a *aligning) list() (*idLists, error) {
 	for _, made := range found {
 		l.lists = append(l.lists, made.IDs)
 		l.counts = append(l.counts, len(made.IDs)-made.Empty.Count-made.Unreadable.Count)
+		l.unreadable = append(l.unreadable, made.Unreadable)
 	}
 	l.commitment = psi.Commit(a.commitmentSecret(), l.lists, a.workers())
 	a.member.ids = l
@@ -146,9 +150,10 @@ func (a *aligning) Facts() (contract.Facts, error) {
 		return contract.Facts{}, err
 	}
 	if n := l.counts[0]; n < a.params.MinRows {
+		own := append([]string{""}, jobs.Doubts(a.member.Tables.Looks(a.job.Table, a.identifiers))...)
 		return contract.Facts{}, faults.Errorf(fault.CodeTable, "table %q: %s: %s with an id, and alignment %q opens "+
-			"nothing below min_rows = %d: nothing was sent; align a larger table, or change min_rows of the charter's rules",
-			a.job.Table, l.source.Path(), wording.Count(n, "row"), a.job.Name, a.params.MinRows)
+			"nothing below min_rows = %d: nothing was sent; align a larger table, or change min_rows of the charter's rules%s",
+			a.job.Table, l.source.Path(), wording.Count(n, "row"), a.job.Name, a.params.MinRows, strings.Join(own, "; "))
 	}
 	f.Rows, f.IDs, f.Commitment = len(l.source.RowIDs()), l.counts, l.commitment.String()
 	return f, nil
@@ -217,6 +222,7 @@ func (a *aligning) run(ctx context.Context, r *session) (*jobs.Report, error) {
 			return nil, err
 		}
 		p.Lists = l.lists
+		a.warnOfUnreadable(r, l)
 	}
 	result, err := psi.Run(ctx, p)
 	var deviation *psi.Deviation
@@ -251,6 +257,17 @@ func (a *aligning) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	report.Aligned = &jobs.Aligned{Name: a.job.Name, Table: a.job.Table, Common: common, ByKey: result.Sizes,
 		Keys: a.params.Keys, KeepDays: a.params.KeepDays}
 	return report, nil
+}
+
+// warnOfUnreadable tells this node's owner which rows take no part because a cell of theirs has no normal form.
+func (a *aligning) warnOfUnreadable(r *session, l *idLists) {
+	for pass, left := range l.unreadable {
+		if left.Count > 0 && r.Number() == 1 {
+			r.Warn(fmt.Sprintf("%s of your own table %q: ids.%s cannot be made of them and they take no part, one in line %d: "+
+				"hanse ids check says why", wording.Count(left.Count, "row"), a.job.Table, a.identifiers[pass].Name,
+				left.Lines[0]))
+		}
+	}
 }
 
 // rootOf returns what the party's secrets in an alignment follow from, drawn once for its contract and kept until the

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
+	"github.com/hanse-project/hanse/secagg/psi"
+)
+
+// Where too few rows are common to all, or not all, each owner is told by its own node what its own ids look like, from
+// its own table alone. Nothing of it goes to others: it is in no ending, no fault and no answer.
+
+// identifiersOf returns by which identifiers of the charter a job compares rows; none: by their id column.
+func (n *Node) identifiersOf(job *contract.Job) []keys.Identifier {
+	if job.Task != contract.TaskAlign {
+		return nil
+	}
+	p, err := psi.ParamsOf(job)
+	if err != nil {
+		return nil
+	}
+	charter := n.currentCharter()
+	var all []keys.Identifier
+	for _, name := range p.Keys {
+		if id, ok := charter.Identifier(name); ok {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// doubtsOf says what of the own ids other members may write otherwise than this node's table, before an alignment.
+func (n *Node) doubtsOf(job *contract.Job) []string {
+	return jobs.Doubts(n.tables.Looks(job.Table, n.identifiersOf(job)))
+}
+
+// ownIDs says what the ids of a job's own table look like, doubtful or not: a sentence each.
+func (n *Node) ownIDs(job *contract.Job) []string {
+	var says []string
+	for _, look := range n.tables.Looks(job.Table, n.identifiersOf(job)) {
+		for _, sentence := range look.Sentences() {
+			says = append(says, fmt.Sprintf("of your own table %q, and told to nobody else: %s", job.Table, sentence))
+		}
+	}
+	return says
+}
+
+// ownIDsAfter is ownIDs where a job ended because the tables have too few rows in common, or not all, and this node
+// brought a table.
+func (n *Node) ownIDsAfter(s *jobState, e *contract.Ending) []string {
+	if e.Outcome != contract.OutcomeFailed || e.Fault == nil || s.contract.Job.OverClients() ||
+		s.contract.Parties[s.contract.Job.Index(n.nameIn(s.contract))].Rows == 0 {
+		return nil
+	}
+	codes := []fault.Code{e.Fault.Code}
+	if e.Fault.Code == fault.CodeSays && len(e.Fault.Names) > 1 { // somebody before it said so
+		codes = append(codes, fault.Code(e.Fault.Names[1]))
+	}
+	if !slices.Contains(codes, fault.CodeTooFew) && !slices.Contains(codes, fault.CodeRows) {
+		return nil
+	}
+	return n.ownIDs(s.contract.Job)
+}
+
+// lookAtOwnIDs tells this node's owner, who proposes a job that the parties' tables do not fit, what the own ids look
+// like. There is no contract yet: it goes to the log, and to listen.
+func (n *Node) lookAtOwnIDs(job *contract.Job, err error, listen func(jobs.Event)) {
+	if !faults.WithCode(fault.CodeRows)(err) {
+		return
+	}
+	for _, text := range n.ownIDs(job) {
+		n.config.Log.Warn(text, "job", job.Name)
+		if listen != nil {
+			listen(jobs.Event{Kind: jobs.EventWarning, Time: n.config.Now(), Text: text})
+		}
+	}
+}
+
+// withOwnIDs adds to the reason in this node's list of jobs what its own ids look like.
+func withOwnIDs(reason string, own []string) string {
+	return strings.Join(append([]string{reason}, own...), "; ")
+}
