@@ -20,10 +20,10 @@ const separators = ".,\u00b7\u066b\u066c\u2024\u3001\u3002\ufe50\ufe52\uff0c\uff
 const asNumber = "give the column the recipe number, or write it as text"
 
 var (
-	// scientific is a number with an exponent.
-	scientific = regexp.MustCompile(`^[+-]?[0-9]*[.,]?[0-9]*[eE][+-]?[0-9]+$`)
-	// below is a number below zero, not a text that begins with a dash.
-	below = regexp.MustCompile(`^[-\x{2212}][0-9]+([.,][0-9]*)?$`)
+	// scientific is a number with an exponent, in Fortran's way with D, too.
+	scientific = regexp.MustCompile(`^[+-]?[0-9]*[.,]?[0-9]*([eE][+-]?|[dD][+-])[0-9]+$`)
+	// below is a number below zero, with the dash behind as mainframes write it, too; not a text that has a dash.
+	below = regexp.MustCompile(`^([-\x{2212}][0-9]+([.,][0-9]*)?|[0-9]+([.,][0-9]*)?[-\x{2212}])$`)
 	// decimal is a number with one point or comma, in its parts.
 	decimal = regexp.MustCompile(`^([+]?)([0-9]*)[.,]([0-9]*)$`)
 )
@@ -57,13 +57,9 @@ func onlyDigits(cell string) error {
 func signOrExponent(cell string) error {
 	cell = withoutBlanks(cell)
 	switch {
-	case strings.ContainsAny(cell, "eE") && scientific.MatchString(cell):
+	case strings.ContainsAny(cell, "eEdD") && scientific.MatchString(cell):
 		return errors.New("the cell is a number with an exponent, and without it the id would be another: " + asNumber)
-	case strings.HasPrefix(cell, "-") || strings.HasPrefix(cell, "\u2212"):
-		if !below.MatchString(cell) {
-			return nil
-		}
-
+	case strings.ContainsAny(cell, "-\u2212") && below.MatchString(cell):
 		return errors.New("the cell is a number below zero, and without the dash the id would be another: " + asNumber)
 	}
 	return nil

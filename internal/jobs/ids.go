@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"fmt"
+
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/ids"
 	"github.com/hanse-project/hanse/keys"
@@ -12,10 +14,20 @@ import (
 func (t *Tables) Looks(name string, identifiers []keys.Identifier) []*dataset.IDLook {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := t.Read[name]; r != nil {
-		return looks(r.file, identifiers)
+	r := t.Read[name]
+	if r == nil {
+		return nil
 	}
-	return nil
+	key := fmt.Sprintf("%+v", identifiers)
+	all, known := r.looked[key]
+	if !known { // a person may ask often, and a table may be long
+		if r.looked == nil {
+			r.looked = make(map[string][]*dataset.IDLook)
+		}
+		all = looks(r.file, identifiers)
+		r.looked[key] = all
+	}
+	return all
 }
 
 // looks is Looks for a reading. Dates are not looked at: what is none has no id.

@@ -63,7 +63,8 @@ type reading struct {
 	aligned keys.Hash // the alignment that rows are of
 	rows    []int
 
-	said map[string]*Remarks // by label
+	said   map[string]*Remarks          // by label
+	looked map[string][]*dataset.IDLook // by identifiers
 }
 
 // Remarks is what a table's owner is told of it before a training, and nobody else.
