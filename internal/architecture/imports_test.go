@@ -177,8 +177,9 @@ var may = map[string][]string{
 		"algorithms/federated", "internal/vault", "protocol", "protocol/contract", "protocol/fault", "secagg/cohort",
 		"secagg/psi",
 	},
-	"internal/figures":      {"internal/parallel", "internal/wording"},
-	"internal/figures/page": {"internal/figures"},
+	"internal/figures":          {"internal/parallel", "internal/wording"},
+	"internal/figures/page":     {"internal/figures"},
+	"internal/figures/coverage": {},
 	"internal/forecast": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/build", "internal/durable",
 		"internal/wording", "keys", "protocol", "protocol/contract", "secagg", "secagg/psi", "secagg/psi/okvs",

@@ -118,8 +118,9 @@ func OfClasses(s Scored) (*Binary, error) {
 		}
 		b.Lift = r.lift()
 	}
-	b.resampled(s, r)
+	b.KS, b.AveragePrecision = r.ks(), r.averagePrecision()
 	if s.Probabilities != nil {
+		b.lossesOf(s)
 		b.Calibration = calibration(s.Labels, s.Probabilities)
 	}
 	return b, nil
@@ -146,71 +147,23 @@ func (b *Binary) decide(s Scored) {
 	b.Precision = Share(hits, hits+float64(c.FalsePositives))
 }
 
-// resampled fills in the figures whose intervals are the bootstrap's: KS, average precision, log loss and Brier.
-func (b *Binary) resampled(s Scored, r *ranking) {
-	const ks, average, logarithm, brier, statistics = 0, 1, 2, 3, 4
-	label := make([]float64, len(r.order)) // in the order of the ranking
-	losses, squares := make([]float64, len(r.order)), make([]float64, len(r.order))
-	for at, row := range r.order {
-		label[at] = max(0, s.Labels[row])
-		if s.Probabilities == nil {
-			continue
-		}
-		p := s.Probabilities[row]
-		squares[at] = (p - label[at]) * (p - label[at])
+// lossesOf fills in log loss and Brier.
+func (b *Binary) lossesOf(s Scored) {
+	losses, squares := make([]float64, b.Rows), make([]float64, b.Rows)
+	for i, p := range s.Probabilities {
+		label := max(0, s.Labels[i])
+		squares[i] = (p - label) * (p - label)
 		p = min(max(p, smallestProbability), 1-smallestProbability)
-		losses[at] = -math.Log(p)
-		if label[at] == 0 {
-			losses[at] = -math.Log1p(-p)
+		losses[i] = -math.Log(p)
+		if label == 0 {
+			losses[i] = -math.Log1p(-p)
 		}
 	}
-	of := func(counts []int32, out []float64) {
-		positives, n := 0.0, 0.0
-		for at, c := range counts {
-			w := float64(c)
-			positives += w * label[at]
-			out[logarithm] += w * losses[at]
-			out[brier] += w * squares[at]
-			n += w
-		}
-		out[logarithm] /= n
-		out[brier] /= n
-		if positives == 0 || positives == n {
-			out[ks], out[average] = math.NaN(), math.NaN()
-			return
-		}
-		yes, all, at := 0.0, 0.0, 0
-		for _, run := range r.runs {
-			before := yes
-			for range run.rows {
-				yes += float64(counts[at]) * label[at]
-				all += float64(counts[at])
-				at++
-			}
-			if all == 0 {
-				continue
-			}
-			out[ks] = max(out[ks], math.Abs(yes/positives-(all-yes)/(n-positives)))
-			out[average] += (yes - before) / positives * (yes / all)
-		}
-	}
-	ones := make([]int32, len(r.order))
-	for i := range ones {
-		ones[i] = 1
-	}
-	values := make([]float64, statistics)
-	of(ones, values)
-	intervals := bootstrap(len(r.order), statistics, of)
-	estimate := func(i int) *Estimate {
-		if math.IsNaN(values[i]) {
-			return nil
-		}
-		return &Estimate{values[i], intervals[i]}
-	}
-	b.KS, b.AveragePrecision = estimate(ks), estimate(average)
-	if s.Probabilities != nil {
-		b.LogLoss, b.Brier = estimate(logarithm), estimate(brier)
-	}
+	about := [2]float64{stat.Mean(losses, nil), stat.Mean(squares, nil)}
+	found := studentised(b.Rows, 2, func(counts []int32, out []measured) {
+		out[0], out[1] = mean(counts, losses, about[0]), mean(counts, squares, about[1])
+	})
+	b.LogLoss, b.Brier = found[0].within(0, -math.Log(smallestProbability)), found[1].within(0, 1)
 }
 
 // lift returns the rows in ten groups of about the same size, the highest scores first.
