@@ -234,6 +234,9 @@ func writeContributions(out io.Writer, model string, r *figures.Report) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", rival.Name, rival.Gain.Text(), auc)
 	}
 	w.Flush()
+	for _, s := range r.Warnings {
+		b.WriteString(wording.Wrap(80, "  ", s))
+	}
 	b.WriteString("\nAn interval that holds 0 says that such rows could show as much by chance.\n")
 	_, err := b.WriteTo(out)
 	return err

@@ -65,8 +65,12 @@ rows with labels that it had scored. It stays on this machine and opens nothing;
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, d)
 			}
-			fmt.Fprint(c.App.Writer, wording.Wrap(80, "", fmt.Sprintf("threshold %.6g: %s, chosen by %d scores of %s",
-				d.Threshold, rule.Sentence(), d.Rows, terminal.Printable(d.Of))))
+			said := fmt.Sprintf("threshold %.6g: %s, chosen by %d scores of %s", d.Threshold, rule.Sentence(), d.Rows,
+				terminal.Printable(d.Of))
+			if rule.Chosen() {
+				said += "; figures of these rows flatter it"
+			}
+			fmt.Fprint(c.App.Writer, wording.Wrap(80, "", said))
 			return nil
 		}),
 	}
@@ -79,6 +83,9 @@ func showCard(c *cli.Context, job *node.JobInfo) error {
 		return err
 	}
 	p := page.Page{Title: "Model " + card.Job, Figures: card.Figures, Missing: jobview.NoFigures(card)}
+	if s := jobview.OtherThreshold(card); s != "" {
+		p.Note = s
+	}
 	for _, f := range jobview.CardFacts(card) {
 		p.Facts = append(p.Facts, page.Fact{Name: f[0], Value: f[1]})
 	}

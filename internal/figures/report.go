@@ -3,15 +3,16 @@ package figures
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Rival is how another way to answer does on the same rows.
 type Rival struct {
 	Name  string    `json:"name"`
-	Error *Estimate `json:"error,omitempty"` // of classes, at its own score 0
+	Error *Estimate `json:"error,omitempty"` // of two classes, at the report's threshold
 	AUC   *Estimate `json:"auc,omitempty"`
 	RMSE  *Estimate `json:"rmse,omitempty"`
-	// Gain is how much larger its error (both at score 0) or RMSE is than the model's, on the same rows.
+	// Gain is how much larger its error (both at the report's threshold) or RMSE is than the model's, on the same rows.
 	Gain *Estimate `json:"gain"`
 	// AUCGain is how much larger the model's AUC is.
 	AUCGain *Estimate `json:"auc_gain,omitempty"`
@@ -25,8 +26,15 @@ type Report struct {
 	Several    *Several `json:"several,omitempty"`
 	Numbers    *Numbers `json:"numbers,omitempty"`
 	Against    []Rival  `json:"against,omitempty"`
-	Words      []string `json:"words,omitempty"` // what a reader should be told, a sentence each
+	// Notice is what stands above all else: that it looks as if a column told the outcome.
+	Notice string `json:"notice,omitempty"`
+	// Warnings say why the figures are not what other rows will show, Words what the rivals say of the model.
+	Warnings []string `json:"warnings,omitempty"`
+	Words    []string `json:"words,omitempty"`
 }
+
+// Sentences are what a reader should be told beside the numbers, but for the notice.
+func (r *Report) Sentences() []string { return slices.Concat(r.Warnings, r.Words) }
 
 // What rows figures are of.
 const (
@@ -37,18 +45,23 @@ const (
 // Guessing is the name of the rival that gives every row the same answer.
 const Guessing = "guessing"
 
-// CompareClasses adds a rival that scores the same rows of two classes; scores that are all the same are a guess, and
-// have no AUC.
+// CompareClasses adds a rival that scores the same rows of two classes. Its scores say a class above the same threshold
+// as the model's: a report has one. Scores that are all the same are a guess, which has neither threshold nor AUC.
 func (r *Report) CompareClasses(name string, s Scored, scores []float64) error {
 	if err := finite(s.Labels, s.Scores, scores); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	n, wrong := float64(len(s.Labels)), 0.0
 	var lost, won float64 // rows that one of the two has right
-	guess := true
+	guess, threshold := true, s.Threshold
+	for _, score := range scores {
+		guess = guess && score == scores[0]
+	}
+	if guess {
+		threshold = 0
+	}
 	for i, y := range s.Labels {
-		mine, other := (s.Scores[i] > 0) == (y > 0), (scores[i] > 0) == (y > 0)
-		guess = guess && scores[i] == scores[0]
+		mine, other := (s.Scores[i] > s.Threshold) == (y > 0), (scores[i] > threshold) == (y > 0)
 		switch {
 		case !other && mine:
 			won++
@@ -153,6 +166,9 @@ func (r *Report) judge(rival Rival, measure string) {
 	}
 	mine := theirs.Value - rival.Gain.Value
 	numbers := fmt.Sprintf("%s %.4g against the model's %.4g", measure, theirs.Value, mine)
+	if r.Binary != nil {
+		numbers += " at score " + Number(r.Binary.Threshold)
+	}
 	switch i := rival.Gain.Interval; {
 	case rival.Gain.Value < 0:
 		r.Words = append(r.Words, fmt.Sprintf("%s does better than the model: %s", name, numbers))

@@ -26,8 +26,8 @@ func shortened(text string, most int) string {
 	return string(r)
 }
 
-// number writes a figure.
-func number(x float64) string {
+// Number writes a figure as all reports have it.
+func Number(x float64) string {
 	if math.Abs(x) >= 10 {
 		return fmt.Sprintf("%.6g", x)
 	}
@@ -40,9 +40,9 @@ func (e *Estimate) Text() string {
 		return "not defined"
 	}
 	if e.Interval == nil {
-		return number(e.Value)
+		return Number(e.Value)
 	}
-	return fmt.Sprintf("%s (%s to %s)", number(e.Value), number(e.Interval[0]), number(e.Interval[1]))
+	return fmt.Sprintf("%s (%s to %s)", Number(e.Value), Number(e.Interval[0]), Number(e.Interval[1]))
 }
 
 // Lines lists the figures for people: a name and a value with its interval each. The first are those of most use.
@@ -56,7 +56,7 @@ func (r *Report) Lines() [][2]string {
 	switch {
 	case r.Binary != nil:
 		b := r.Binary
-		add(fmt.Sprintf("error, %s above score %s", named(b.Classes[1]), number(b.Threshold)), &b.Error)
+		add(fmt.Sprintf("error, %s above score %s", named(b.Classes[1]), Number(b.Threshold)), &b.Error)
 		add("AUC", b.AUC)
 		add("Gini", b.Gini)
 		add("KS", b.KS)
@@ -76,8 +76,8 @@ func (r *Report) Lines() [][2]string {
 		add("RMSE", &n.RMSE)
 		add("MAE", &n.MAE)
 		add("R2", n.R2)
-		lines = append(lines, [2]string{"mean of the labels", number(n.Mean)}, [2]string{"predictions above it by",
-			number(n.Bias)})
+		lines = append(lines, [2]string{"mean of the labels", Number(n.Mean)}, [2]string{"predictions above it by",
+			Number(n.Bias)})
 	}
 	return lines
 }
@@ -108,7 +108,7 @@ func (r *Report) Write(w io.Writer) error {
 		fmt.Fprintf(table, "\n\tsaid %s\tsaid %s\nare %s\t%d\t%d\nare %s\t%d\t%d\n", no, yes, no, c.TrueNegatives,
 			c.FalsePositives, yes, c.FalseNegatives, c.TruePositives)
 		table.Flush()
-		fmt.Fprintf(table, "\nthreshold\tabove it\trecall\tprecision\terror\trule\n")
+		fmt.Fprintf(table, "\nthreshold\tabove it\trecall\tprecision\terror\trule, by these rows\n")
 		for _, rule := range []Rule{{Kind: Zero}, {Kind: Youden}, {Kind: Rate, Amount: 0.1}, {Kind: Cost, Amount: 5}} {
 			b.writeCut(table, rule)
 		}
@@ -134,6 +134,9 @@ func (r *Report) Write(w io.Writer) error {
 
 // WriteShort prints the figures and what they are against, without the tables.
 func (r *Report) WriteShort(w io.Writer) error {
+	if r.Notice != "" {
+		fmt.Fprint(w, wording.Wrap(lineWidth, "", r.Notice), "\n")
+	}
 	fmt.Fprintf(w, "figures of %d %s", r.Rows(), r.Of)
 	if b := r.Binary; b != nil {
 		fmt.Fprintf(w, ", %d of them %s", b.Positives, named(b.Classes[1]))
@@ -146,14 +149,12 @@ func (r *Report) WriteShort(w io.Writer) error {
 	table.Flush()
 	if len(r.Against) > 0 {
 		fmt.Fprintln(w)
-		measure := "error at score 0"
+		measure := "error"
 		if r.Numbers != nil {
 			measure = "RMSE"
-		} else if r.Several != nil {
-			measure = "error"
 		}
 		if r.Binary != nil {
-			measure += "\tAUC"
+			measure = "error at score " + Number(r.Binary.Threshold) + "\tAUC"
 		}
 		fmt.Fprintf(table, "against\t%s\n", measure)
 		for _, rival := range r.Against {
@@ -167,20 +168,13 @@ func (r *Report) WriteShort(w io.Writer) error {
 			case rival.AUC == nil:
 				line += "\t-"
 			default:
-				line += "\t" + number(rival.AUC.Value)
+				line += "\t" + Number(rival.AUC.Value)
 			}
 			fmt.Fprintln(table, line)
 		}
 		table.Flush()
 	}
-	words := r.Words
-	if r.Of == TrainingRows {
-		words = append([]string{"the model was fitted to these rows: it does worse on others"}, words...)
-	}
-	if r.Unlabelled > 0 {
-		words = append([]string{wording.Count(r.Unlabelled, "row") + " without a label do not count"}, words...)
-	}
-	for _, s := range words {
+	for _, s := range r.Sentences() {
 		fmt.Fprint(w, wording.Wrap(lineWidth, "  ", s))
 	}
 	return nil
@@ -193,14 +187,14 @@ func (b *Binary) writeCut(w io.Writer, r Rule) {
 	c := b.Cuts[doing(b.Cuts, at)]
 	precision := "-"
 	if c.True+c.False > 0 {
-		precision = number(c.True / (c.True + c.False))
+		precision = Number(c.True / (c.True + c.False))
 	}
 	recall := "-"
 	if last.True > 0 {
-		recall = number(c.True / last.True)
+		recall = Number(c.True / last.True)
 	}
-	fmt.Fprintf(w, "%s\t%.0f\t%s\t%s\t%s\t%s\n", number(at), c.True+c.False, recall, precision,
-		number((c.False+last.True-c.True)/(last.True+last.False)), r)
+	fmt.Fprintf(w, "%s\t%.0f\t%s\t%s\t%s\t%s\n", Number(at), c.True+c.False, recall, precision,
+		Number((c.False+last.True-c.True)/(last.True+last.False)), r)
 }
 
 // mostClasses is how many classes a confusion matrix has that fits a line.
@@ -212,7 +206,7 @@ func (s *Several) write(w io.Writer) {
 	for _, c := range s.Classes {
 		precision := "-"
 		if c.Precision != nil {
-			precision = number(c.Precision.Value)
+			precision = Number(c.Precision.Value)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", named(c.Name), c.Rows, c.Recall.Text(), precision)
 	}

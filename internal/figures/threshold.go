@@ -120,6 +120,9 @@ func (r Rule) String() string {
 	return r.Kind + "=" + strconv.FormatFloat(r.Amount, 'g', -1, 64)
 }
 
+// Chosen reports whether rows choose the threshold, so that these rows flatter it.
+func (r Rule) Chosen() bool { return r.Kind != Zero && r.Kind != Given }
+
 // Sentence says for people what the rule does.
 func (r Rule) Sentence() string {
 	amount := strconv.FormatFloat(r.Amount, 'g', -1, 64)

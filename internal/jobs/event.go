@@ -77,6 +77,10 @@ type Report struct {
 	Missed string   `json:"missed,omitempty"` // what this party has no part of, in a sentence
 	Away   []string `json:"away,omitempty"`   // parties that have yet to hear that the job is done
 
+	// Notice is what a training's owner should read first: that it looks as if a column told the outcome. Figures have
+	// their own.
+	Notice string `json:"notice,omitempty"`
+
 	// Figures say how good the scores are: of the training rows at a label holder that has their scores, of the rows
 	// scored at a receiver that has their labels.
 	Figures *figures.Report `json:"figures,omitempty"`
@@ -85,6 +89,23 @@ type Report struct {
 	Positive *Positive `json:"positive,omitempty"`
 
 	Aggregation string `json:"aggregation,omitempty"` // what protects the sums, when the job says it: "masked" or "he"
+}
+
+// First is what the reader of the report should read first, "" where there is nothing.
+func (r *Report) First() string {
+	if r.Notice == "" && r.Figures != nil {
+		return r.Figures.Notice
+	}
+	return r.Notice
+}
+
+// TrainErrorName names the error of the training rows, which is the model's own decision's: where the figures beside it
+// are at another threshold it says so.
+func (r *Report) TrainErrorName() string {
+	if f := r.Figures; f != nil && f.Binary != nil && f.Binary.Threshold != 0 {
+		return "training error at score 0"
+	}
+	return "training error"
 }
 
 // Positive is the class that is the event: scores above 0, probabilities, recall, precision, lift, costs and points are

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -95,5 +96,19 @@ func Card(out io.Writer, c *node.Card) error {
 		terminal.Sentence(out, "", NoFigures(c))
 		return nil
 	}
+	if s := OtherThreshold(c); s != "" {
+		terminal.Sentence(out, "", s)
+	}
 	return c.Figures.Write(out)
+}
+
+// OtherThreshold says that a card's figures are at another threshold than the one that the model has today; "" where
+// they are not.
+func OtherThreshold(c *node.Card) string {
+	if c.Decision == nil || c.Figures == nil || c.Figures.Binary == nil ||
+		c.Figures.Binary.Threshold == c.Decision.Threshold {
+		return ""
+	}
+	return fmt.Sprintf("the figures below are at score %s, the threshold at the end of the training; the one of today, "+
+		"%s, was chosen since", figures.Number(c.Figures.Binary.Threshold), figures.Number(c.Decision.Threshold))
 }

@@ -106,6 +106,9 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (*node.JobIn
 
 // Report prints what a node says of a finished job; dir is its folder, for the commands that come next.
 func Report(out io.Writer, r *jobs.Report, dir string) error {
+	if notice := r.First(); notice != "" {
+		terminal.Sentence(out, "", notice)
+	}
 	fmt.Fprintf(out, "contract  %s\n", r.Contract) // too long for a column beside the others
 	w := wording.NewTable(out, "")
 	switch a := r.Aligned; {
@@ -134,7 +137,7 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 	fmt.Fprintf(w, "sent\t%s%s\n", wording.Size(r.BytesOut), sent)
 	fmt.Fprintf(w, "received\t%s%s\n", wording.Size(r.BytesIn), received)
 	if r.Trained != nil && r.Trained.TrainError != nil {
-		fmt.Fprintf(w, "training error\t%.4f\n", *r.Trained.TrainError)
+		fmt.Fprintf(w, "%s\t%.4f\n", r.TrainErrorName(), *r.Trained.TrainError)
 	}
 	if r.Lambda != 0 {
 		fmt.Fprintf(w, "lambda\t%g, chosen by rows kept out of a first solution\n", r.Lambda)
@@ -153,7 +156,9 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 	}
 	if r.Figures != nil {
 		fmt.Fprintln(out)
-		if err := r.Figures.Write(out); err != nil {
+		below := *r.Figures
+		below.Notice = "" // it stands above
+		if err := below.Write(out); err != nil {
 			return err
 		}
 	} else if r.Trained != nil && r.Trained.TrainError == nil {

@@ -603,7 +603,8 @@ func RunAgain(folder string) error {
 		return err
 	}
 	for _, name := range []string{endingFile, jobs.ModelFile, jobs.AlignmentFile, reportFile, columns.ScoredRowsFile,
-		columns.KnownScoresFile, columns.DecisionFile, columns.AloneFile, auditedFile} {
+		columns.KnownScoresFile, columns.DecisionFile, columns.DecisionRowsFile, columns.TrainedRowsFile,
+		columns.AloneFile, auditedFile} {
 		err = errors.Join(err, v.Remove(name))
 	}
 	return errors.Join(err, columns.Clean(s.vault), s.update(func(r *statusRecord) {

@@ -345,7 +345,7 @@ func (v *jobView) addReport(r *jobs.Report, err error) {
 	if t := r.Trained; t != nil {
 		add("iterations", fmt.Sprint(t.Iterations))
 		if t.TrainError != nil {
-			add("training error", fmt.Sprintf("%.4g", *t.TrainError))
+			add(r.TrainErrorName(), fmt.Sprintf("%.4g", *t.TrainError))
 		}
 	}
 	if r.Lambda != 0 {
@@ -364,7 +364,10 @@ func (v *jobView) addReport(r *jobs.Report, err error) {
 		add("have yet to hear of it", strings.Join(r.Away, ", "))
 	}
 	if g := r.Figures; g != nil {
-		v.Judged = g.Words
+		v.Judged = g.Sentences()
+		if g.Notice != "" {
+			v.Judged = append([]string{g.Notice}, v.Judged...)
+		}
 		for _, line := range g.Lines() {
 			value, interval, _ := strings.Cut(strings.TrimSuffix(line[1], ")"), " (")
 			v.Figures = append(v.Figures, [3]string{line[0], value, interval})

@@ -95,7 +95,9 @@ func (p population) truth(apart float64) (known map[string]float64, tenths []flo
 			precision += yes * over / (over + other)
 		}
 		q := p.probability(s)
-		loss -= a*math.Log(q) + b*math.Log1p(-q)
+		if a > 0 && b > 0 { // beyond that there is next to nobody
+			loss -= a*math.Log(q) + b*math.Log1p(-q)
+		}
 		brier += a*(1-q)*(1-q) + b*q*q
 		above := 0.0
 		if s > 0 {
@@ -161,6 +163,37 @@ func (c coverage) add(name string, e *figures.Estimate, truth float64) {
 	}
 }
 
+// shares are the positives' shares among rows that score in the range of each tenth of some rows. Where scores are
+// multiples of a step the ranges are of the whole population, for the tenths of the rows share theirs.
+func (p population) shares(scores, tenths []float64) []float64 {
+	if p.step > 0 {
+		return tenths
+	}
+	sorted, n := slices.Sorted(slices.Values(scores)), len(scores)
+	edge := func(above int) float64 { // half-way between the rows on both sides has as many above
+		switch above {
+		case 0:
+			return math.Inf(1)
+		case n:
+			return math.Inf(-1)
+		}
+		return (sorted[n-above] + sorted[n-above-1]) / 2
+	}
+	var shares []float64
+	for t := range figures.Groups {
+		low, high := edge(n*(t+1)/figures.Groups), edge(n*t/figures.Groups)
+		of := func(mean float64) float64 { // by the tail that is not nearly one
+			if low-mean > 0 {
+				return normal(mean-low) - normal(mean-high)
+			}
+			return normal(high-mean) - normal(low-mean)
+		}
+		yes, no := p.positive*of(p.apart/2), (1-p.positive)*of(-p.apart/2)
+		shares = append(shares, yes/(yes+no))
+	}
+	return shares
+}
+
 // coverage counts the intervals of tables.
 func (p population) coverage(t *testing.T, tables int) coverage {
 	found := make(coverage)
@@ -188,8 +221,8 @@ func (p population) coverage(t *testing.T, tables int) coverage {
 		found.add("AUC of the other", rival.AUC, other["AUC"])
 		found.add("difference of errors", rival.Gain, other["error"]-truth["error"])
 		found.add("difference of AUCs", rival.AUCGain, truth["AUC"]-other["AUC"])
-		for i := range b.Lift {
-			found.add("share of a tenth", &b.Lift[i].Share, tenths[i])
+		for i, share := range p.shares(s.Scores, tenths) {
+			found.add("share of a tenth", &b.Lift[i].Share, share)
 		}
 		if p.odds != p.apart || p.step > 0 {
 			continue // the probabilities are not those of the rows: nobody knows what a bin's would be

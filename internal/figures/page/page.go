@@ -31,6 +31,7 @@ type Page struct {
 	Facts   []Fact
 	Figures *figures.Report // nil: there are none, and Missing says why
 	Missing string
+	Note    string // a sentence above the figures, if any
 }
 
 // Render returns the page.
@@ -71,6 +72,9 @@ func tables(r *figures.Report) []table {
 	var all []table
 	if len(r.Against) > 0 {
 		t := table{Title: "Against what others would say", Head: []string{"", "error or RMSE (95 %)", "AUC"}}
+		if r.Binary != nil {
+			t.Head[1] = fmt.Sprintf("error at score %s (95 %%)", figures.Number(r.Binary.Threshold))
+		}
 		for _, rival := range r.Against {
 			e, auc := rival.Error, "-"
 			if rival.RMSE != nil {
@@ -86,7 +90,7 @@ func tables(r *figures.Report) []table {
 	if b := r.Binary; b != nil {
 		c := b.Confusion
 		all = append(all, table{
-			fmt.Sprintf("At the threshold %.4g (%s)", b.Threshold, b.Rule),
+			fmt.Sprintf("At the threshold %s (%s)", figures.Number(b.Threshold), b.Rule),
 			[]string{"", "said " + b.Classes[0], "said " + b.Classes[1]},
 			[][]string{
 				{"are " + b.Classes[0], fmt.Sprint(c.TrueNegatives), fmt.Sprint(c.FalsePositives)},
@@ -199,7 +203,8 @@ func Drawings(b *figures.Binary) []Drawing {
 		all = append(all, Drawing{
 			"ROC", c.svg("ROC curve", "false alarms", "recall"),
 			fmt.Sprintf("What share of the rows that are %s is found, and what share of the others is said to be so: at every "+
-				"threshold, and as a dot at %.4g. The area below is the AUC, %.4f.", b.Classes[1], b.Threshold, b.AUC.Value),
+				"threshold, and as a dot at %s. The area below is the AUC, %.4f.", b.Classes[1], figures.Number(b.Threshold),
+				b.AUC.Value),
 		})
 	}
 	if len(b.Calibration) > 0 {

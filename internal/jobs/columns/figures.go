@@ -13,8 +13,10 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -39,18 +41,61 @@ func fitAlone(r *session, own *vertical.Prepared, p fdskl.Params, workers int) (
 	return a, err
 }
 
-// trainingFigures are the figures of the training rows at the label holder, which has their scores: no bit opens for
-// them. It keeps its threshold and its probabilities, and what it can do alone. scores are as the solver sees them.
-func trainingFigures(r *session, own *vertical.Prepared, m *fdskl.Model, scores []float64,
-	workers int) (*figures.Report, error) {
+// trainingFigures puts into a report the figures of the training rows at the label holder, which has their scores: no
+// bit opens for them. It keeps its threshold and its probabilities, and what it can do alone. scores are as the solver
+// sees them; without them there is but what the label holder's own columns say.
+func trainingFigures(r *session, report *jobs.Report, own *vertical.Prepared, m *fdskl.Model, scores []float64,
+	workers int) error {
 	a, err := fitAlone(r, own, m.Params, workers)
-	if err != nil || scores == nil {
-		return nil, err
+	if err != nil {
+		return err
+	}
+	if scores == nil {
+		report.Notice, err = aloneNotice(a, own, m, workers)
+		return err
 	}
 	j := &judged{model: m, of: figures.TrainingRows, fittedTo: figures.TrainingRows, alone: a, vault: r.Vault,
 		labels: own.Labels.Values, rows: own.Table, scores: scores, workers: workers, refit: true}
-	return j.report()
+	report.Figures, err = j.report()
+	return err
 }
+
+// aloneNotice says that the label holder's own columns tell the label, where they do almost without fault. A sealed
+// training shows nobody more than that.
+func aloneNotice(a *vertical.Alone, own *vertical.Prepared, m *fdskl.Model, workers int) (string, error) {
+	var rows []int
+	for i, y := range own.Labels.Values {
+		if !math.IsNaN(y) && len(rows) < noticedRows {
+			rows = append(rows, i)
+		}
+	}
+	kernels, linear, err := a.Score(own.Table, rows, m, workers)
+	if err != nil {
+		return "", err
+	}
+	labels := make([]float64, len(rows))
+	for k, i := range rows {
+		labels[k] = own.Labels.Values[i]
+	}
+	for _, f := range []struct {
+		scores   []float64
+		features int
+	}{{linear, len(m.Columns)}, {kernels, a.Params.Features}} {
+		if f.scores == nil || len(rows) < figures.ByHeart*f.features {
+			continue
+		}
+		numbers := m.Params.Target == fdskl.Regression
+		if found := figures.Perfect(labels, f.scores, m.Params.Scores(), numbers); found != "" {
+			return fmt.Sprintf("%s's own columns alone come to %s on %d training rows: as if one of them were the label "+
+				"itself, or known only after the label; leave out columns that say the outcome", m.Params.Active[0], found,
+				len(rows)), nil
+		}
+	}
+	return "", nil
+}
+
+// noticedRows is by how many rows the label holder's own columns are looked at.
+const noticedRows = 20_000
 
 // judged is rows with labels and scores, on their way to figures.
 type judged struct {
@@ -76,22 +121,35 @@ func (j *judged) report() (*figures.Report, error) {
 			r.Unlabelled++
 		}
 	}
+	if r.Unlabelled > 0 {
+		r.Warnings = append(r.Warnings, wording.Count(r.Unlabelled, "row")+" without a label do not count")
+	}
 	n, each := len(j.labels)-r.Unlabelled, j.model.Params.Scores()
 	if n == 0 {
 		return nil, nil
 	}
 	labelled, labels, scores := make([]int, 0, n), make([]float64, 0, n), make([]float64, 0, n*each)
+	ids := make([]string, 0, n)
 	for i, y := range j.labels {
 		if math.IsNaN(y) {
 			continue
 		}
-		labelled, labels = append(labelled, i), append(labels, y)
+		labelled, labels, ids = append(labelled, i), append(labels, y), append(ids, j.rows.IDs[i])
 		for _, s := range j.scores[i*each : (i+1)*each] {
 			if j.model.Params.Target == fdskl.Regression {
 				s = j.model.Unit(s)
 			}
 			scores = append(scores, s)
 		}
+	}
+	trained, err := loadFitted(j.vault, TrainedRowsFile)
+	if err != nil {
+		return nil, err
+	}
+	fit := figures.Fit{Rows: trained.among(ids), Features: j.model.Params.Features}
+	if fit.Rows > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the model was fitted to %s: it does worse on others",
+			theseRows(fit.Rows, n)))
 	}
 	against, err := j.rivals(labelled)
 	if err != nil {
@@ -106,6 +164,7 @@ func (j *judged) report() (*figures.Report, error) {
 				return nil, err
 			}
 		}
+		r.Look(fit)
 		return r, nil
 	}
 	if each > 1 {
@@ -120,6 +179,7 @@ func (j *judged) report() (*figures.Report, error) {
 		for _, rival := range against {
 			r.CompareSaid(rival.name, classes, said, figures.Said(rival.scores, each))
 		}
+		r.Look(fit)
 		return r, nil
 	}
 	for _, values := range [][]float64{labels, scores} { // what follows is about the event
@@ -132,22 +192,20 @@ func (j *judged) report() (*figures.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fitted := d == nil || j.refit; fitted {
-		if d, err = j.decide(d, labels, scores); err != nil {
+	if d == nil || j.refit {
+		if d, err = j.decide(d, ids, labels, scores); err != nil {
 			return nil, err
-		}
-		switch {
-		case d.Platt == nil:
-			r.Words = append(r.Words, "there are no probabilities: one class has too few rows")
-		case j.of == figures.ScoredRows:
-			r.Words = append(r.Words, "the probabilities were fitted to these very rows, which log loss, Brier and "+
-				"calibration flatter; of other rows they do not")
 		}
 	}
 	rule, err := figures.ParseRule(d.Rule)
 	if err != nil {
 		return nil, err
 	}
+	flattered, err := j.flattered(d, rule, ids)
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(r.Warnings, flattered...)
 	s := figures.Scored{
 		Labels: labels, Scores: scores, Classes: j.model.Sides(), Threshold: d.Threshold, Rule: rule,
 		FittedTo: d.Of,
@@ -163,11 +221,44 @@ func (j *judged) report() (*figures.Report, error) {
 			return nil, err
 		}
 	}
+	r.Look(fit)
 	return r, nil
 }
 
-// decide fits a decision to labels and scores and keeps it, with the rule of the one before it, if there was one.
-func (j *judged) decide(before *figures.Decision, labels, scores []float64) (*figures.Decision, error) {
+// flattered says what of a decision comes from the very rows that it is to be judged by.
+func (j *judged) flattered(d *figures.Decision, rule figures.Rule, ids []string) ([]string, error) {
+	if d.Platt == nil {
+		return []string{"there are no probabilities: one class has too few rows"}, nil
+	}
+	rows, err := loadFitted(j.vault, DecisionRowsFile)
+	if err != nil {
+		return nil, err
+	}
+	chosen := ""
+	if rule.Chosen() {
+		chosen = fmt.Sprintf("the threshold %s (%s) was chosen by ", figures.Number(d.Threshold), rule)
+	}
+	var words []string
+	switch same := rows.among(ids); {
+	case rows == nil && chosen != "":
+		words = append(words, chosen+d.Of+", which flatters error, recall and precision if these are among them")
+		fallthrough
+	case rows == nil:
+		words = append(words, "the probabilities were fitted to "+d.Of+", which flatters log loss, Brier and calibration "+
+			"if these are among them")
+	case same > 0:
+		these := theseRows(same, len(ids))
+		words = append(words, "the probabilities were fitted to "+these+", which flatters log loss, Brier and calibration")
+		if chosen != "" {
+			words = append(words, chosen+these+", which flatters error, recall and precision")
+		}
+	}
+	return words, nil
+}
+
+// decide fits a decision to labels and scores of rows and keeps it, with the rule of the one before it, if there was
+// one.
+func (j *judged) decide(before *figures.Decision, ids []string, labels, scores []float64) (*figures.Decision, error) {
 	d, err := figures.NewDecision(j.fittedTo, labels, scores)
 	if err != nil {
 		return nil, err
@@ -178,6 +269,9 @@ func (j *judged) decide(before *figures.Decision, labels, scores []float64) (*fi
 			return nil, err
 		}
 		d.Choose(rule)
+	}
+	if err := saveFitted(j.vault, DecisionRowsFile, ids); err != nil {
+		return nil, err
 	}
 	return d, saveDecision(j.vault, d)
 }
@@ -196,7 +290,7 @@ func (j *judged) rivals(rows []int) (against []rival, err error) {
 		if err != nil {
 			return nil, err
 		}
-		alone := j.model.Params.Active[0] + " alone"
+		alone := j.model.Params.Active[0] + figures.Alone
 		against = append(against, guess, rival{alone, kernels})
 		if linear != nil {
 			against = append(against, rival{alone + ", linear", linear})
@@ -273,8 +367,8 @@ func (j *Jobs) SetRule(training keys.Hash, rule figures.Rule) (*figures.Decision
 }
 
 // scoredFigures are the figures of scored rows, whose labels are in a table of theirs, at the receiver; nil where there
-// are no labels. rows has this party's columns of them, in the order of the scores.
-func (j *Jobs) scoredFigures(m *fdskl.Model, job string, labels, rows *dataset.Table, scores []float64,
+// are no labels. called says which rows these are; rows has this party's columns of them, in the order of the scores.
+func (j *Jobs) scoredFigures(m *fdskl.Model, called string, labels, rows *dataset.Table, scores []float64,
 	beside map[string][]float64) (*figures.Report, error) {
 	if labels == nil {
 		return nil, nil
@@ -284,7 +378,7 @@ func (j *Jobs) scoredFigures(m *fdskl.Model, job string, labels, rows *dataset.T
 		return nil, nil
 	}
 	of := &judged{
-		model: m, of: figures.ScoredRows, fittedTo: "the rows of job " + job, vault: v, rows: rows, scores: scores,
+		model: m, of: figures.ScoredRows, fittedTo: called, vault: v, rows: rows, scores: scores,
 		workers: j.Workers, beside: beside,
 	}
 	var err error
@@ -389,7 +483,7 @@ func (j *Jobs) FiguresOf(training keys.Hash, table, file string, scored []byte,
 	if len(scores) == 0 {
 		return nil, fmt.Errorf("%s: no row scored has a label there: are the ids the same?", labels.Path)
 	}
-	return j.scoredFigures(m, "", labels.Select(labelled), rows.Select(own), scores, beside)
+	return j.scoredFigures(m, "rows of table "+table, labels.Select(labelled), rows.Select(own), scores, beside)
 }
 
 // readScores reads a scores file of a model: each row's scores as the solver has them, by id.

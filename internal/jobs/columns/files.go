@@ -19,7 +19,7 @@ const phaseFile = "phase"
 // to, scores that the other parties know as scored, and what figures are made with. What was said in an opening is
 // none: it is not said anew.
 func Rebuildable(name string) bool {
-	files := append(fdskl.Files(), KnownScoresFile, DecisionFile, AloneFile)
+	files := append(fdskl.Files(), KnownScoresFile, DecisionFile, DecisionRowsFile, TrainedRowsFile, AloneFile)
 	return slices.Contains(files, name) || slices.Contains(sealed.Checkpoints(), name) ||
 		strings.HasPrefix(name, shardResult)
 }

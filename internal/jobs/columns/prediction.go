@@ -260,7 +260,7 @@ func (p *prediction) figures(rows *dataset.Table, scores []float64) (*figures.Re
 	if err != nil {
 		return nil, err
 	}
-	return p.member.scoredFigures(p.model, p.job.Name, labels, rows, scores, nil)
+	return p.member.scoredFigures(p.model, "the rows of job "+p.job.Name, labels, rows, scores, nil)
 }
 
 // reading is how scores are read: the model's target and classes and, where this node has one, its own decision.

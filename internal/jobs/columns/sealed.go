@@ -198,11 +198,16 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	if err := saveModel(r, m); err != nil {
 		return nil, err
 	}
+	if prepared.own != nil {
+		if err := saveFitted(r.Vault, TrainedRowsFile, prepared.own.Table.IDs); err != nil {
+			return nil, err
+		}
+	}
 	report := r.Report(party.Rows)
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
 	if s.active() {
 		report.Trained = &jobs.Training{Iterations: s.params.Iterations * max(1, s.params.Outer)}
-		if _, err := trainingFigures(r, prepared.own, m, nil, s.member.Workers); err != nil {
+		if err := trainingFigures(r, report, prepared.own, m, nil, s.member.Workers); err != nil {
 			r.Warn("there will be nothing to hold the model against: " + err.Error())
 		}
 	}

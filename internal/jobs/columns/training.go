@@ -182,6 +182,9 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	if err := saveModel(r, m); err != nil {
 		return nil, err
 	}
+	if err := saveFitted(r.Vault, TrainedRowsFile, table.IDs); err != nil {
+		return nil, err
+	}
 	report := r.Report(table.Rows())
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
 	if t.params.Active[0] == t.member.Name() {
@@ -189,7 +192,7 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 			Iterations: m.Iterations}
 	}
 	if sole(t.params, t.member.Name()) {
-		if report.Figures, err = trainingFigures(r, prepared, m, scores, t.member.Workers); err != nil {
+		if err := trainingFigures(r, report, prepared, m, scores, t.member.Workers); err != nil {
 			r.Warn("there are no figures of the training: " + err.Error())
 		}
 	}
