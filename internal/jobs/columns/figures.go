@@ -227,31 +227,29 @@ func (j *judged) report() (*figures.Report, error) {
 
 // flattered says what of a decision comes from the very rows that it is to be judged by.
 func (j *judged) flattered(d *figures.Decision, rule figures.Rule, ids []string) ([]string, error) {
-	if d.Platt == nil {
-		return []string{"there are no probabilities: one class has too few rows"}, nil
-	}
 	rows, err := loadFitted(j.vault, DecisionRowsFile)
 	if err != nil {
 		return nil, err
 	}
-	chosen := ""
-	if rule.Chosen() {
-		chosen = fmt.Sprintf("the threshold %s (%s) was chosen by ", figures.Number(d.Threshold), rule)
+	from, which, same := d.Of, " if these are among them", 0
+	if rows != nil {
+		same = rows.among(ids)
+		from, which = theseRows(same, len(ids)), ""
 	}
 	var words []string
-	switch same := rows.among(ids); {
-	case rows == nil && chosen != "":
-		words = append(words, chosen+d.Of+", which flatters error, recall and precision if these are among them")
-		fallthrough
-	case rows == nil:
-		words = append(words, "the probabilities were fitted to "+d.Of+", which flatters log loss, Brier and calibration "+
-			"if these are among them")
-	case same > 0:
-		these := theseRows(same, len(ids))
-		words = append(words, "the probabilities were fitted to "+these+", which flatters log loss, Brier and calibration")
-		if chosen != "" {
-			words = append(words, chosen+these+", which flatters error, recall and precision")
-		}
+	if d.Platt == nil {
+		words = append(words, "there are no probabilities: one class has too few rows")
+	}
+	if rows != nil && same == 0 {
+		return words, nil
+	}
+	if d.Platt != nil {
+		words = append(words, fmt.Sprintf("the probabilities were fitted to %s, which flatters log loss, Brier and "+
+			"calibration%s", from, which))
+	}
+	if rule.Chosen() {
+		words = append(words, fmt.Sprintf("the threshold %s (%s) was chosen by %s, which flatters error, recall and "+
+			"precision%s", figures.Number(d.Threshold), rule, from, which))
 	}
 	return words, nil
 }
