@@ -57,10 +57,11 @@ guessing and against a model of the label holder's own columns. They open nothin
 
    hanse predict --model credit --table test --out scores.csv --report scores.html
 
-Of two classes one is the event, positive in the job: the columns "score CLASS" and
-"probability CLASS" name it, and with --serve a line at the beginning does. The column
-"class" goes by the model's threshold (hanse model threshold); there are probabilities
-once this node had scores with labels, or where the loss is logistic.
+Of two classes one is the event, positive in the job: "score" and "probability" are of it.
+Where it is not the later class in the order, the columns are "score CLASS" and
+"probability CLASS"; a line at the beginning says it always. The column "class" goes by
+the model's threshold (hanse model threshold); there are probabilities once this node had
+scores with labels, or where the loss is logistic.
 Of three or more classes it is the one with the largest score, which "score" is; columns
 "score CLASS" have every class's.
 

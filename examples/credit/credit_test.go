@@ -11,7 +11,7 @@ import (
 // TestWalk runs every command of the page.
 func TestWalk(t *testing.T) {
 	out := walk.Page(t, 0)
-	for _, want := range []string{"bank learned", "common to all  900\n", "id,score 1,class,probability 1\n",
+	for _, want := range []string{"bank learned", "common to all  900\n", "id,score,class,probability\n",
 		"\n150\n", "credit-scores", "done", "CLEAN: ",
 		"test   bank      5     2       600   20          22 "} {
 		if !strings.Contains(out, want) {

@@ -131,8 +131,7 @@ def walk(nodes: dict[str, hanse.Node], members: Path, pool: ThreadPoolExecutor) 
         node.wait("march", timeout=60)
     scoring = pool.submit(bank.predict, "credit", rows="march", yes=True)
     scores = both(pool, scoring, telco.approve, "credit-scores", yes=True, timeout=60)
-    event = "score 1"  # a default, which is the rarer
-    column = [row[event] for row in scores] if isinstance(scores, list) else scores[event].tolist()
+    column = [row["score"] for row in scores] if isinstance(scores, list) else scores["score"].tolist()
     scored = sum(score is not None and score == score for score in column)
     print(f"scores: {scored} of {len(scores)} rows of the bank's, which all four know")
 

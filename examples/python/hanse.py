@@ -103,12 +103,10 @@ def _value(v: Any) -> str:
 def rows_of(text: str) -> list[dict[str, Any]]:
     """Read a scores file: ids and classes are texts, the rest numbers, and None what a row does not have.
 
-    Of two classes the columns of scores and probabilities are called after the one that is the event.
-
-    >>> rows_of("id,score 1,class,probability 1\\n7,0.5,1,0.75\\n8,no match,,\\n")[0]
-    {'id': '7', 'score 1': 0.5, 'class': '1', 'probability 1': 0.75}
-    >>> rows_of("id,score 1,class,probability 1\\n7,0.5,1,0.75\\n8,no match,,\\n")[1]
-    {'id': '8', 'score 1': None, 'class': None, 'probability 1': None}
+    >>> rows_of("id,score,class,probability\\n7,0.5,1,0.75\\n8,no match,,\\n")[0]
+    {'id': '7', 'score': 0.5, 'class': '1', 'probability': 0.75}
+    >>> rows_of("id,score,class,probability\\n7,0.5,1,0.75\\n8,no match,,\\n")[1]
+    {'id': '8', 'score': None, 'class': None, 'probability': None}
     """
     reader = csv.reader(io.StringIO(text))
     head = next(reader)

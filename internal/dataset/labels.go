@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // LabelKind says what a label column is used for.
@@ -201,6 +202,16 @@ func (l *Labels) regress(c *Column) error {
 		return c.constant(first)
 	}
 	return nil
+}
+
+// SayTheEvent reports whether two classes say by their names which is the event, the later of them: 1 beside 0 or -1,
+// and true beside false.
+func SayTheEvent(classes []string) bool {
+	if len(classes) != 2 {
+		return false
+	}
+	a, b := strings.ToLower(classes[0]), strings.ToLower(classes[1])
+	return b == "1" && (a == "0" || a == "-1") || a == "false" && b == "true"
 }
 
 // LaterClass returns which of two names of classes is later in the order of Labels: the larger number, or else the

@@ -113,13 +113,14 @@ func (r *Report) TrainErrorName() string {
 type Positive struct {
 	Label string `json:"label"`
 	Class string `json:"class"`
-	// By is who chose it: see ByJob, ByRows and ByOrder; empty where it is not known any more.
+	// By is who chose it: see ByJob, ByLabel, ByRows and ByOrder; empty where it is not known any more.
 	By string `json:"by,omitempty"`
 }
 
 // Who chooses the event.
 const (
 	ByJob   = "job"   // the job says positive = ...
+	ByLabel = "label" // the classes themselves: 1 beside 0 or -1, true beside false
 	ByRows  = "rarer" // the label holder reads scores as of the class that fewer of its rows have
 	ByOrder = "order" // nobody: it is the later of the two, of numbers the larger
 )
@@ -130,6 +131,8 @@ func (p *Positive) String() string {
 	switch p.By {
 	case ByJob:
 		return text + ", as the job says"
+	case ByLabel:
+		return text + ", as its labels say"
 	case ByRows:
 		return text + fmt.Sprintf(", the rarer class; positive = %q in the job tells all", p.Class)
 	case ByOrder:

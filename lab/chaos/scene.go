@@ -216,10 +216,11 @@ func (f *federation) readScores(path, table string, r *result) error {
 	if err != nil {
 		return &refusedError{err.Error()}
 	}
-	if len(t.Columns) == 0 || !strings.HasPrefix(t.Columns[0].Name, "score") {
-		return &refusedError{fmt.Sprintf("%s: the columns are %q, want scores first", path, t.Names())}
+	column, err := t.Column("score")
+	if err != nil {
+		return &refusedError{err.Error()}
 	}
-	r.scores[table] = t.Columns[0].Values
+	r.scores[table] = column.Values
 	d := *f.scene.data
 	if table == "train" {
 		d.Test = d.Train

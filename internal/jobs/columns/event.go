@@ -9,15 +9,17 @@ import (
 	"github.com/hanse-project/hanse/internal/vertical"
 )
 
-// chooseEvent has the label holder's part of a model read scores as of the rarer class, where the job leaves that to
-// it, and returns who chose the event. Nothing of it is told: what all parties learn of the classes is in one order,
-// whatever the rows are. The same table gives the same choice in every session.
+// chooseEvent has the label holder's part of a model read scores as of the rarer class, where the job leaves that to it
+// and the labels do not say it, and returns who chose the event. Nothing of it is told: what all parties learn of the
+// classes is in one order, whatever the rows are. The same table gives the same choice in every session.
 func (t *training) chooseEvent(m *fdskl.Model, labels *fdskl.Labels) (by string) {
 	switch {
 	case t.params.Positive != "":
 		return jobs.ByJob
 	case labels == nil || !sole(t.params, t.member.Name()) || !t.params.ChoosesEvent():
 		return jobs.ByOrder
+	case dataset.SayTheEvent(labels.Classes):
+		return jobs.ByLabel
 	}
 	m.Turned = vertical.RarerFirst(labels)
 	return jobs.ByRows

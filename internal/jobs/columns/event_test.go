@@ -61,11 +61,13 @@ func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
 }
 
 // TestTheLabelHolderReadsTheRarerClass has one of two parties choose the event, of rows of which the first class has
-// fewer: where it alone reads scores of its own labels, and nowhere else. What the other has is as it was.
+// fewer: where it alone reads scores of its own labels, and the labels do not say the event. What the other has is as
+// it was.
 func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 	rarer := &fdskl.Labels{Values: []float64{-1, 1, 1}, Classes: []string{"bad", "good"}}
 	later := &fdskl.Labels{Values: []float64{-1, -1, 1}, Classes: []string{"bad", "good"}}
 	even := &fdskl.Labels{Values: []float64{-1, 1}, Classes: []string{"bad", "good"}}
+	called := func(a, b string) *fdskl.Labels { return &fdskl.Labels{Values: rarer.Values, Classes: []string{a, b}} }
 	bank := fdskl.Params{Active: []string{"bank"}, Label: "y"}
 	for _, c := range []struct {
 		name   string
@@ -79,6 +81,10 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 		{"the first is rarer", "bank", nil, rarer, jobs.ByRows, true, "bad"},
 		{"the later is rarer", "bank", nil, later, jobs.ByRows, false, "good"},
 		{"as many", "bank", nil, even, jobs.ByRows, false, "good"},
+		{"1 of 0 and 1", "bank", nil, called("0", "1"), jobs.ByLabel, false, "1"},
+		{"1 of -1 and 1", "bank", nil, called("-1", "1"), jobs.ByLabel, false, "1"},
+		{"true of False and True", "bank", nil, called("False", "True"), jobs.ByLabel, false, "True"},
+		{"1 of 1 and 2", "bank", nil, called("1", "2"), jobs.ByRows, true, "1"},
 		{"another party", "telco", nil, nil, jobs.ByOrder, false, "good"},
 		{"the job says", "bank", func(p *fdskl.Params) { p.Positive = "good" }, rarer, jobs.ByJob, false, "good"},
 		{"two label holders", "bank", func(p *fdskl.Params) { p.Active = []string{"bank", "telco"} }, rarer, jobs.ByOrder,
@@ -93,6 +99,9 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 			c.change(&p)
 		}
 		m := &fdskl.Model{Params: p, Classes: []string{"bad", "good"}}
+		if c.labels != nil && len(c.labels.Classes) == 2 {
+			m.Classes = c.labels.Classes
+		}
 		own := &training{member: New(&jobs.Member{Name: func() string { return c.self }}), params: p}
 		by := own.chooseEvent(m, c.labels)
 		if by != c.by || m.Turned != c.turned || m.Event() != c.event || (positiveOf(m, by) == nil) != (c.event == "") {

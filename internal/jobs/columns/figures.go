@@ -521,7 +521,7 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 }
 
 // readsTurned reports whether a scores file of two classes is of the first of a model's, by what its header says. One
-// that does not say is from before headers did, and of the later class in the order.
+// that does not say is of the later class in the order.
 func readsTurned(lines [][]string, m *fdskl.Model) (bool, error) {
 	if m.Event() == "" || len(lines) == 0 || len(lines[0]) < 2 {
 		return false, nil

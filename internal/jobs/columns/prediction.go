@@ -274,16 +274,23 @@ func (r reading) probable() bool {
 	return r.decision != nil && r.decision.Platt != nil || r.model.Params.Loss == kernel.Logistic.String()
 }
 
+// namedEvent returns what the header of a scores file has behind a column about the event: a blank and the class, where
+// it is not the later one in the order, so that whoever reads scores of that one finds no such column.
+func namedEvent(m *fdskl.Model) string {
+	event := m.Event()
+	if event == "" || event == dataset.LaterClass(m.Classes[0], m.Classes[1]) {
+		return ""
+	}
+	return " " + event
+}
+
 // renderScores renders a scores file: id, score, and for classes the class and, where there is one, the probability of
-// the event, which the header names; of three or more classes the largest score, the class and every class's score.
-// Rows that another party lacks have no score.
+// the event, which the header names where it is not the later class; of three or more classes the largest score, the
+// class and every class's score. Rows that another party lacks have no score.
 func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
 	w := csv.NewWriter(b)
-	each, event := as.model.Params.Scores(), as.model.Event()
-	header := []string{"id", "score", "class"}
-	if event != "" {
-		header[1] += " " + event
-	}
+	each, event := as.model.Params.Scores(), namedEvent(as.model)
+	header := []string{"id", "score" + event, "class"}
 	switch {
 	case as.model.Params.Target == fdskl.Regression:
 		header = []string{"id", "prediction"}
@@ -292,7 +299,7 @@ func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string
 			header = append(header, "score "+class)
 		}
 	case as.probable():
-		header = append(header, "probability "+event)
+		header = append(header, "probability"+event)
 	}
 	w.Write(header)
 	for i, id := range ids {

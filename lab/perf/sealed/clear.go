@@ -213,7 +213,7 @@ func (m *openModel) steps(right *mat.VecDense) *mat.VecDense {
 
 // compare fills in errors and differences of the sealed scores of the test rows.
 func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) error {
-	got, err := readScores(file, data.Test[0], models[0])
+	got, err := readScores(file, data.Test[0])
 	if err != nil {
 		return err
 	}
@@ -248,17 +248,13 @@ func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) e
 	return nil
 }
 
-// readScores reads a scores file of a model in the order of a table's ids, as the scores opened.
-func readScores(path string, order *dataset.Table, m *fdskl.Model) ([]float64, error) {
+// readScores reads a scores file in the order of a table's ids.
+func readScores(path string, order *dataset.Table) ([]float64, error) {
 	t, err := dataset.Read(path, dataset.Options{ID: "id"})
 	if err != nil {
 		return nil, err
 	}
-	event := "score " + m.Event()
-	if m.Event() == "" {
-		event = "prediction"
-	}
-	column, err := t.Column(event)
+	column, err := t.Column("score")
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +270,6 @@ func readScores(path string, order *dataset.Table, m *fdskl.Model) ([]float64, e
 		}
 		f[i] = score
 	}
-	m.Turn(f)
 	return f, nil
 }
 
