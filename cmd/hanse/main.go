@@ -293,8 +293,8 @@ func sortArguments(known []cli.Flag, given []string) (flags, arguments []string,
 // wantsValue reports whether the value of a flag is the word behind it.
 func wantsValue(known []cli.Flag, word string) bool {
 	name := strings.TrimLeft(word, "-")
-	if strings.Contains(name, "=") {
-		return false
+	if name == word || strings.Contains(name, "=") {
+		return false // a word that is called as a flag is none
 	}
 	for _, f := range known {
 		if d, ok := f.(cli.DocGenerationFlag); ok && slices.Contains(f.Names(), name) {
