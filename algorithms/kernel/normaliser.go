@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/parameters"
@@ -167,6 +168,25 @@ type Unseen struct {
 	Column string   `json:"column"`
 	Rows   int      `json:"rows"`
 	Levels []string `json:"levels"` // the first few of them; "" is a missing cell
+}
+
+// String says how many rows have such a level.
+func (u Unseen) String() string {
+	var levels []string
+	for _, l := range u.Levels {
+		if l == "" {
+			l = "a missing cell"
+		} else {
+			l = strconv.Quote(l)
+		}
+		levels = append(levels, l)
+	}
+	rows := "1 row"
+	if u.Rows != 1 {
+		rows = fmt.Sprintf("%d rows", u.Rows)
+	}
+	return fmt.Sprintf("column %q: %s with what training never saw (%s), scored as none of its levels", u.Column, rows,
+		strings.Join(levels, ", "))
 }
 
 // Unseen counts the rows of a table whose levels training did not meet, by column, of the columns that have any.

@@ -124,6 +124,10 @@ seed = "s"
 		!strings.Contains(out, `"unseen":[{"column":"region","rows":6,"levels":["moon"]}]`) {
 		t.Errorf("the telco's result is (%v)\n%s", err, out)
 	}
+	if log := w.log("telco"); !strings.Contains(log, `warn column "region": 6 rows with what training never saw ("moon"), `+
+		"scored as none of its levels") || strings.Contains(w.log("bank"), "moon") {
+		t.Errorf("the telco's log is\n%s\nthe bank's\n%s", log, w.log("bank"))
+	}
 	for _, job := range []string{"credit", "credit-scores"} {
 		args := []string{"audit", job, "--json", "--charter", w.CharterFile()}
 		for _, name := range w.Names {

@@ -250,9 +250,6 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 		fmt.Fprintf(c.App.ErrWriter, "%d of %d rows were scored before: their scores are those that this node keeps\n",
 			r.Known, r.Rows)
 	}
-	for _, text := range jobview.Unseen(r) {
-		fmt.Fprintln(c.App.ErrWriter, terminal.Printable(text))
-	}
 	if r.Scores != "" && (c.String("out") != "" || !c.Bool("json")) {
 		scores, err := client.Scores(c.Context, r.Contract)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -186,25 +185,6 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 		next("see the model with", "hanse model show %s --dir %s", r.Contract[:8], dir)
 	}
 	return nil
-}
-
-// Unseen says of each column of a prediction's table how many rows have levels that training never saw.
-func Unseen(r *jobs.Report) []string {
-	var all []string
-	for _, u := range r.Unseen {
-		var levels []string
-		for _, l := range u.Levels {
-			if l == "" {
-				l = "a missing cell"
-			} else {
-				l = strconv.Quote(l)
-			}
-			levels = append(levels, l)
-		}
-		all = append(all, fmt.Sprintf("column %q: %s with what training never saw (%s), scored as none of its levels",
-			u.Column, wording.Count(u.Rows, "row"), strings.Join(levels, ", ")))
-	}
-	return all
 }
 
 // Rounds is how many rounds a job had.

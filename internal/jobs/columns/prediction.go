@@ -224,6 +224,9 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	report.Known, report.Model, report.Positive = r.Daemon.Known(), p.job.Model, positiveOf(p.model, "")
 	if table != nil {
 		report.Unseen = vertical.Unseen(table, p.model)
+		for _, u := range report.Unseen { // to the owner of the column alone, in its log as well
+			r.Warn(u.String())
+		}
 	}
 	if p.job.OpenTo != p.member.Name() {
 		return report, nil
