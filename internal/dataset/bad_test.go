@@ -26,7 +26,7 @@ func TestBadCSV(t *testing.T) {
 		{"name with a newline", "id,\"a\nb\"\n", Options{}, `line 1: the name of column 2, "a\nb", holds a control character`},
 		{"semicolons", "id;age\n1;2\n", Options{}, `line 1 is one column, "id;age": if columns are separated by ";", say delimiter = ";"`},
 		{"duplicate column", "id,age,income,age\n", Options{}, `line 1: columns 2 and 4 are both called "age": give one of them another name, or leave both out with ignore = ["age"]`},
-		{"no id", "age,paid\n1,2\n", Options{}, `no column is called "id"; say which of "age", "paid" it is`},
+		{"no id", "age,paid\n1,2\n", Options{}, `no column is called "id"; say which of "age", "paid" it is, with --id or id = ... in the table's options`},
 		{"two ids", "customer_id,branch_id\n1,2\n", Options{}, `columns "customer_id" and "branch_id" could both be the id; say which`},
 		{"named id absent", "id,age\n1,2\n", Options{ID: "nr"}, `no id column "nr"; the columns are "id", "age"`},
 		{"label absent", "id,age\n1,2\n", Options{Label: "default"},

@@ -108,7 +108,7 @@ func (c *cells) number(cell, order string, at place) (float64, *cellError) {
 	case class == isNumber:
 		return v, nil
 	case class == isText:
-		if hint := c.inDisguise(cell); hint != "" {
+		if hint := cmp.Or(c.inDisguise(), disguised([]string{cell}, c.numbered)); hint != "" {
 			return math.NaN(), c.wrong(at, "%s is not read as a number: %s", quote(cell), hint)
 		}
 		return math.NaN(), c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the "+
@@ -117,12 +117,12 @@ func (c *cells) number(cell, order string, at place) (float64, *cellError) {
 	return math.NaN(), c.wrong(at, "%s %s", quote(cell), class.why())
 }
 
-// inDisguise says of a cell that does not fit the others what they and it are, where they are numbers in disguise.
-func (c *cells) inDisguise(cell string) string {
+// inDisguise says what the texts are where they are numbers in disguise, of those before there were too many.
+func (c *cells) inDisguise() string {
 	if c.over {
-		return cmp.Or(c.hint, disguised([]string{cell}, c.numbered))
+		return c.hint
 	}
-	return disguised(append(c.texts[:len(c.texts):len(c.texts)], cell), c.numbered)
+	return disguised(c.texts, c.numbered)
 }
 
 // put appends a row.
@@ -213,7 +213,7 @@ func (c *cells) levelErrorOf(text string, at place, unlisted bool) *cellError {
 		switch _, class := c.numbered.parse(text); class {
 		case isText:
 		case isNumber:
-			if hint := c.inDisguise(text); hint != "" {
+			if hint := c.inDisguise(); hint != "" {
 				return c.wrong(at, "%s is read as a number, and %v has %s: %s", quote(text), c.first[0], quote(c.texts[0]), hint)
 			}
 			return c.wrong(at, "%s is a number, but %v has %s; mend one of them, list the column as categorical, or give "+

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,7 +180,10 @@ func disguised(texts []string, n *notation) string {
 		are, units = append(are, "in brackets"), append(units, bracketed)
 	}
 	if len(units) > 0 {
-		say = append([]string{"units = [" + strings.Join(quoted(units), ", ") + "]"}, say...)
+		if n != nil {
+			units = union(n.units, units)
+		}
+		say = append([]string{unitsLine(units)}, say...)
 	}
 	if with != "" {
 		are = append(are, with)
@@ -196,8 +200,56 @@ func disguised(texts []string, n *notation) string {
 	if numbers < len(texts) {
 		whole = fmt.Sprintf("%d of its %d different texts are numbers ", numbers, len(texts))
 	}
-	return whole + strings.Join(are, ", ") + ": to read them say " + strings.Join(say, " and ")
+	return whole + strings.Join(are, ", ") + toRead + strings.Join(say, " and ")
 }
+
+// unitsLine writes units as a table's options have them.
+func unitsLine(units []string) string { return "units = [" + strings.Join(quoted(units), ", ") + "]" }
+
+// union returns the words of a and those of b that a has not.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, word := range b {
+		if !slices.Contains(all, word) {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// together returns one line for all columns of numbers in disguise, where there are several and one line reads them;
+// advice is what is said of each.
+func together(advice []string) string {
+	var o Options
+	for _, said := range advice {
+		_, say, _ := strings.Cut(said, toRead)
+		w, err := parseWritten(strings.ReplaceAll(say, " and ", "\n"))
+		if err != nil || o.Decimal != "" && w.Decimal != "" && o.Decimal != w.Decimal ||
+			o.Thousands != "" && w.Thousands != "" && o.Thousands != w.Thousands {
+			return "" // one could be read in two ways, or they contradict each other
+		}
+		o.Units, o.Decimal = union(o.Units, w.Units), cmp.Or(o.Decimal, w.Decimal)
+		o.Thousands = cmp.Or(o.Thousands, w.Thousands)
+	}
+	if len(advice) < 2 || o.checkNotation() != nil {
+		return ""
+	}
+	var say []string
+	if len(o.Units) > 0 {
+		say = append(say, unitsLine(o.Units))
+	}
+	if o.Decimal != "" {
+		say = append(say, fmt.Sprintf("decimal = %q", o.Decimal))
+	}
+	if o.Thousands != "" {
+		say = append(say, fmt.Sprintf("thousands = %q", o.Thousands))
+	}
+	return fmt.Sprintf("%d columns are numbers that are not read as such: to read them all say %s", len(advice),
+		strings.Join(say, " and "))
+}
+
+// toRead stands before the options that read a column.
+const toRead = ": to read them say "
 
 // quoted quotes words as TOML has them.
 func quoted(words []string) []string {

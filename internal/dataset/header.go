@@ -122,8 +122,9 @@ func (h *header) noHeader() error {
 // checkName checks the name of column i, which is empty of the first alone.
 func (p *parser) checkName(i int, name string) error {
 	if name == "" {
-		return fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index; take it as the id "+
-			"column with --id %s, or leave it out with ignore = [%q] in the table's options", IndexName, IndexName)
+		return fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index: leave it out "+
+			"with ignore = [%q] in the table's options; only where these numbers say whose a row is take it as the id column, "+
+			"with --id %s", IndexName, IndexName)
 	}
 	if len(name) > p.lim.cell {
 		return fmt.Errorf("line 1: the name of column %d has %d bytes; the limit is %d", i+1, len(name), p.lim.cell)
@@ -159,7 +160,8 @@ func (h *header) findID(o *Options) (int, error) {
 			return -1, nil
 		}
 	}
-	return 0, &IDError{fmt.Errorf("no column is called \"id\"; say which of %s it is", listNames(h.names))}
+	return 0, &IDError{fmt.Errorf("no column is called \"id\"; say which of %s it is, with --id or "+
+		"id = ... in the table's options", listNames(h.names))}
 }
 
 // IDError is the error of a table whose ids are none: no column was found, a row has none, or two have the same. A

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
@@ -219,6 +220,48 @@ func TestWhatIsNoNumberInDisguise(t *testing.T) {
 	} {
 		if said := disguised(c.cells, nil); said != c.want {
 			t.Errorf("%q: %s\nwant %s", c.cells, said, c.want)
+		}
+	}
+}
+
+// TestOneLineReadsAllColumns, where there are several of numbers in disguise.
+func TestOneLineReadsAllColumns(t *testing.T) {
+	for _, c := range []struct {
+		rows string
+		o    Options
+		want string
+	}{
+		{"1,\"$1,250\",5%,(3)\n2,\"$9,000.50\",6%,4\n", Options{}, `3 columns are numbers that are not read as such: ` +
+			`to read them all say units = ["$", "%", "()"] and thousands = ","`},
+		{"1,$1,5%,3\n2,$2,6%,4\n", Options{Units: []string{"$"}}, ""},
+		{"1,\"1.250,5\",\"1,250.5\",3\n2,\"2.250,5\",\"2,250.5\",4\n", Options{}, ""}, // they contradict each other
+		{"1,\"1,250\",5%,3\n2,\"2,250\",6%,4\n", Options{}, ""},                       // one could be either
+	} {
+		r, err := parseReading(&source.Source{Text: strings.NewReader("id,a,b,c\n" + c.rows)}, asCSV, c.o, standardLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Survey(c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(s.Says, "; "); got != c.want {
+			t.Errorf("%q: %s\nwant %s", c.rows, got, c.want)
+		}
+	}
+	if said := disguised([]string{"5%", "6%"}, (&Options{Units: []string{"$"}}).notation()); !strings.HasSuffix(said,
+		`say units = ["$", "%"]`) {
+		t.Errorf("beside a unit: %s", said)
+	}
+}
+
+func TestTextsThatAreNoUTF8(t *testing.T) {
+	for text, want := range map[string]string{
+		"gr\xf6\xdfe": "WINDOWS-1252", "M\xfcller": "WINDOWS-1252", "caf\xe9": "WINDOWS-1252",
+		"\xd0\xd5\xc3\xfb": "GB18030", "id_\xb1\xb1\xbe\xa9": "GB18030",
+	} {
+		if said := checkText(text); !strings.Contains(said, "looks like "+want+":") {
+			t.Errorf("%q %s, want %s", text, said, want)
 		}
 	}
 }

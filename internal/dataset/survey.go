@@ -91,10 +91,18 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		if look := r.LookAtIDs(); look != nil && !slices.Contains(o.Identify, look.Column) {
 			s.IDs = look.Doubts
 		}
+		var advice []string
 		for _, c := range f.columns {
-			if c != nil && o.wants(c.name) {
-				s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
+			if c == nil || !o.wants(c.name) {
+				continue
 			}
+			s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
+			if said := c.inDisguise(); said != "" && !slices.Contains(o.Categorical, c.name) {
+				advice = append(advice, said)
+			}
+		}
+		if said := together(advice); said != "" {
+			s.Says = append(s.Says, said)
 		}
 	}
 	s.First = o.First > 0 && s.Rows == o.First
@@ -212,7 +220,7 @@ func (t *Table) CheckLevels() error {
 
 // doubts says what is doubtful about a column of texts, with what to do about it.
 func (c *cells) doubts() string {
-	if numbers := disguised(c.texts, c.numbered); numbers != "" {
+	if numbers := c.inDisguise(); numbers != "" {
 		return numbers
 	}
 	dated, short, words := 0, 0, 0

@@ -191,15 +191,16 @@ func explain(err error, rows int) error {
 
 // encodingOf says what a text that is no UTF-8 can be, and how its file becomes UTF-8.
 func encodingOf(s string) string {
-	name, chinese := "WINDOWS-1252", 0
+	name, run := "WINDOWS-1252", 0
 	text, err := simplifiedchinese.GB18030.NewDecoder().String(s)
 	for _, r := range text {
-		if unicode.Is(unicode.Han, r) {
-			chinese += utf8.RuneLen(r)
+		// An umlaut and the letter behind it read as one sign of Chinese, too: two of them side by side are a word.
+		if run++; !unicode.Is(unicode.Han, r) {
+			run = 0
 		}
-	}
-	if err == nil && !strings.ContainsRune(text, utf8.RuneError) && 2*chinese >= len(text) {
-		name = "GB18030"
+		if run > 1 && err == nil && !strings.ContainsRune(text, utf8.RuneError) {
+			name = "GB18030"
+		}
 	}
 	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8", name, name)
 }
