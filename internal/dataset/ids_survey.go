@@ -132,13 +132,13 @@ func lookAtIDs(column string, cells []string, lines []int32, text bool, same fun
 		shape.add(cell)
 		as := func(other string) func() bool { return func() bool { return same(cell, other) } }
 		switch {
-		case exponential.MatchString(cell):
+		case strings.ContainsAny(cell, "eE") && exponential.MatchString(cell):
 			found[DoubtExponent].add(line, func() bool { return whole && same(cell, plain) })
 		case whole && strings.Contains(cell, "."):
 			found[DoubtPoint].add(line, as(plain))
 		case whole && len(cell) > 1 && cell[0] == '0':
 			found[DoubtZeros].add(line, as(plain))
-		case groups.MatchString(cell):
+		case strings.ContainsAny(cell, ".,") && groups.MatchString(cell):
 			found[DoubtGroups].add(line, as(strings.NewReplacer(".", "", ",", "").Replace(cell)))
 		case strings.ContainsFunc(cell, unicode.IsSpace):
 			without := strings.Join(strings.Fields(cell), "")

@@ -124,7 +124,7 @@ func Run(o *Options) error {
 	}
 	toTrain := trial.RowsApart(len(train), len(names), o.Overlap, o.Seed)
 	toTest := trial.RowsApart(len(test), len(names), o.Overlap, o.Seed)
-	r := Report{Table: path, Label: label, Seed: o.Seed, Constant: constantColumns(t), CommonTrain: len(toTrain.Common),
+	r := Report{Table: source, Label: label, Seed: o.Seed, Constant: constantColumns(t), CommonTrain: len(toTrain.Common),
 		CommonTest: len(toTest.Common)}
 	for i, name := range names {
 		s := Share{name, columns[i], len(toTrain.At[i]), len(toTest.At[i]), filepath.Join(o.Folder, name), ""}
