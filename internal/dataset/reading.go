@@ -158,11 +158,11 @@ func (r *Reading) svmTable(o *Options) (*Table, error) {
 	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
 		return !o.wants(c.Name) || c.Name == svmLabel && o.Label == "" // which is never a feature
 	})
-	// A feature that no row of this file has is zero: those of the training may be more.
-	at := t.positions()
+	// A feature that no row of this file has is zero: those of the training may be more. They share one column of zeros.
+	at, zeros := t.positions(), make([]float64, t.Rows())
 	for _, name := range o.Only {
 		if _, there := at[name]; !there && featureIndex(name) >= 0 && o.wants(name) {
-			t.Columns = append(t.Columns, Column{Name: name, Values: make([]float64, t.Rows())})
+			t.Columns = append(t.Columns, Column{Name: name, Values: zeros})
 		}
 	}
 	return &t, nil
