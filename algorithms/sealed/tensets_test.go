@@ -25,14 +25,14 @@ type pooled struct {
 // realSet reads a set of two classes and takes some of its rows.
 func realSet(t *testing.T, rows int, o dataset.Options, file string) *pooled {
 	t.Helper()
+	if o.Label == "" {
+		o.Label = "label" // of a LIBSVM file, which shows it to those alone who ask
+	}
 	table, err := dataset.Read(needs.Data(t, file), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	label := o.Label
-	if label == "" {
-		label = "label"
-	}
 	some := rand.New(rand.NewPCG(1, 2)).Perm(table.Rows())[:rows]
 	table = table.Select(some)
 	labels, err := table.Labels(label, dataset.Classification)
