@@ -101,22 +101,39 @@ func (t *trainer) model() *fdskl.Model {
 // checkTargets refuses targets that a score could not come near to, at the label holder, who alone has any: what opens
 // has no bits for them.
 func checkTargets(p fdskl.Params, targets []float64) error {
-	most := 0.0
-	for _, y := range targets {
-		most = max(most, math.Abs(y))
-	}
+	most := farthest(targets)
 	if most < float64(p.ScoreRange) {
 		return nil
 	}
 	return fmt.Errorf("the label has a value %.0f deviations from its mean, and scores of this job end at %d: propose "+
-		"it with score_range = %d, or clip the label", most, p.ScoreRange, 1<<bits.Len(uint(most)))
+		"it with score_range = %d, or clip the label", most, p.ScoreRange, rangeBeyond(most))
 }
+
+// farthest is the largest magnitude of targets, in deviations of the label.
+func farthest(targets []float64) float64 {
+	most := 0.0
+	for _, y := range targets {
+		most = max(most, math.Abs(y))
+	}
+	return most
+}
+
+// rangeBeyond is the least power of two above a magnitude.
+func rangeBeyond(most float64) int { return 1 << bits.Len(uint(most)) }
 
 // CheckLabels refuses, before a job is agreed on, numbers that its training would refuse as labels.
 func CheckLabels(p fdskl.Params, numbers []float64) error {
 	if p.Target != fdskl.Regression {
 		return nil
 	}
+	return checkTargets(p, deviations(numbers))
+}
+
+// RangeOf returns the least score_range of a job with numbers for labels, as its training scales them.
+func RangeOf(numbers []float64) int { return max(leastRange, rangeBeyond(farthest(deviations(numbers)))) }
+
+// deviations are numbers as a training has them as targets; none where all numbers are the same.
+func deviations(numbers []float64) []float64 {
 	mean, deviation := stat.PopMeanStdDev(numbers, nil)
 	if deviation == 0 {
 		return nil
@@ -125,7 +142,7 @@ func CheckLabels(p fdskl.Params, numbers []float64) error {
 	for i, y := range numbers {
 		targets[i] = (y - mean) / deviation
 	}
-	return checkTargets(p, targets)
+	return targets
 }
 
 // newTrainer settles what follows from public numbers.

@@ -29,6 +29,7 @@ type columns struct {
 	held   *trial.Data // what the parties have
 	data   *trial.Data // the rows of it that all of them have
 	params fdskl.Params
+	far    string // what labels far out made of the parameters
 	result columnsResult
 }
 
@@ -64,8 +65,8 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 		if i == 0 {
 			label = fmt.Sprintf("the label %q and ", t.Label)
 		}
-		fmt.Fprintf(w, "%s\t%d rows\t%s%d columns: %s\n", name, t.Train[i].Rows()+t.Test[i].Rows(), label, len(names),
-			few(names, 3))
+		fmt.Fprintf(w, "%s\t%d rows\t%s%s: %s\n", name, t.Train[i].Rows()+t.Test[i].Rows(), label,
+			wording.Count(len(names), "column"), few(names, 3))
 	}
 	w.Flush()
 	if d.Target == "" && len(d.Data) > 0 {
@@ -78,6 +79,9 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 	}
 	if text := d.params.FewFeatures(d.data.Train[0].Rows()); text != "" && !d.Given("features") {
 		d.steps.note(text)
+	}
+	if d.far != "" {
+		d.steps.note(d.far)
 	}
 	switch why := d.wantsMasks(); {
 	case d.privacy() == fdskl.Sealed && d.params.Loss != kernel.Square.String():
@@ -248,13 +252,33 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 	p = p.WithDefaults()
 	err = p.Validate(d.data.Names)
 	if isSealed {
-		p = sealed.WithDefaults(p)
+		p, d.far = d.withRange(p)
 		err = cmp.Or(p.Validate(d.data.Names), sealed.Validate(p, d.data.Names))
 	}
 	if err != nil {
 		return p, &usage.Error{Err: err}
 	}
 	return p, nil
+}
+
+// withRange fills in what a sealed job leaves open, with scores as wide as the labels ask for, and says so where that is
+// wider than usual. A node in its place refuses such labels: their owner should look at them first.
+func (d *columns) withRange(p fdskl.Params) (fdskl.Params, string) {
+	usual := sealed.WithDefaults(p)
+	if p.Target != fdskl.Regression {
+		return usual, ""
+	}
+	labels, err := d.data.Train[0].Column(p.Label)
+	if err != nil { // the training says so
+		return usual, ""
+	}
+	least := sealed.RangeOf(labels.Values)
+	if least <= usual.ScoreRange {
+		return usual, ""
+	}
+	p.ScoreRange = least
+	return sealed.WithDefaults(p), fmt.Sprintf("score_range %d in place of %d: the label has a value more than %d "+
+		"deviations from its mean; hanse table check --label %s shows where", least, usual.ScoreRange, least/2, p.Label)
 }
 
 // compare learns by one party, and by all in the clear.

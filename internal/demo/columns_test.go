@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// TestALabelFarOutWidensTheScores gives a demo a price that slipped by a factor, and the same prices without it.
+func TestALabelFarOutWidensTheScores(t *testing.T) {
+	for _, c := range []struct {
+		factor float64
+		want   int
+		says   string
+	}{
+		{1, 16, ""},
+		{200, 32, `score_range 32 in place of 16: the label has a value more than 16 deviations from its mean; hanse table ` +
+			`check --label price shows where`},
+	} {
+		var text strings.Builder
+		text.WriteString("id,a,b,c,price\n")
+		for i := range 800 {
+			price := float64(100 + i%7)
+			if i == 3 {
+				price *= c.factor
+			}
+			fmt.Fprintf(&text, "p%d,%d,%d,%d,%g\n", i, i%5, i%11, i%13, price)
+		}
+		file := filepath.Join(t.TempDir(), "prices.csv")
+		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := &columns{demo: &demo{Options: &Options{Algorithm: contract.FDSKL, Schedule: fdskl.Fixed, Kernel: "gaussian",
+			Target: fdskl.Regression}}}
+		var err error
+		if d.data, err = trial.Files([]string{file}, dataset.Options{Label: "price"}, 3, 1); err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.makeParams()
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels, err := d.data.Train[0].Column("price")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.ScoreRange != c.want || d.far != c.says || sealed.CheckLabels(p, labels.Values) != nil {
+			t.Errorf("times %g: score_range %d, says %q, labels %v", c.factor, p.ScoreRange, d.far,
+				sealed.CheckLabels(p, labels.Values))
+		}
+	}
+}
