@@ -167,6 +167,7 @@ func (s *Scale) fitNumbers(values []float64, fill Fill, missing bool) (constant 
 		s.Binary = two && (!missing || *s.Fill == low || *s.Fill == high)
 	case Standard:
 		s.Shift, s.Divisor = moments(values)
+		s.Low, s.Span = (low-s.Shift)/s.Divisor, (high-low)/s.Divisor
 	case Rank:
 		s.Knots, s.Ranks = midRanks(values)
 	case Log:

@@ -3,9 +3,11 @@ package kernel
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -48,8 +50,9 @@ type Scale struct {
 	Ranks   []float64 // Rank: their mid-ranks, ascending, in (0, 1)
 	Levels  []string  // OneHot: the levels that occur in the training rows; "" is the level of missing cells
 
-	Low  float64 `cbor:",omitempty"` // Log: asinh of the least (x - Shift) / Divisor of the training rows becomes 0
-	Span float64 `cbor:",omitempty"` // Log: and that of the largest, which lies so much above it, 1
+	// Of the training rows' (x - Shift) / Divisor, of Log their asinh, which Low and Low + Span then make 0 and 1.
+	Low  float64 `cbor:",omitempty"` // Standard, Log: the least
+	Span float64 `cbor:",omitempty"` // Standard, Log: how far above it the largest is; 0: Standard does not tell
 
 	Fill      *float64 `cbor:",omitempty"` // numbers: what a missing cell is given; nil where none may be missing
 	Indicator bool     `cbor:",omitempty"` // numbers: whether a cell is missing is a binary column of its own
@@ -90,6 +93,9 @@ func (s *Scale) validate() error {
 	case MinMax, Standard, Log:
 		if log := s.Scaling == Log; log && !(parameters.IsFinite(s.Low) && parameters.IsFinite(s.Span) && s.Span > 0) {
 			return fmt.Errorf("low %v and span %v must be finite, and the span positive", s.Low, s.Span)
+		}
+		if s.Scaling == Standard && !(parameters.IsFinite(s.Low) && parameters.IsFinite(s.Span) && s.Span >= 0) {
+			return fmt.Errorf("low %v and span %v must be finite, and the span not negative", s.Low, s.Span)
 		}
 		if !parameters.IsFinite(s.Shift) || !parameters.IsFinite(s.Divisor) || s.Divisor <= 0 {
 			return fmt.Errorf("shift %v and divisor %v must be finite, and the divisor positive", s.Shift, s.Divisor)
@@ -163,15 +169,34 @@ func (n *Normaliser) Names() (dense, binary []string) {
 	return dense, binary
 }
 
-// Unseen says of one column how many rows have a level that training did not meet.
+// Unseen says of one column in how many rows there is what training did not meet: a level, or a number beyond those of
+// the training rows.
 type Unseen struct {
 	Column string   `json:"column"`
 	Rows   int      `json:"rows"`
-	Levels []string `json:"levels"` // the first few of them; "" is a missing cell
+	Levels []string `json:"levels,omitempty"` // categories: the first few of them; "" is a missing cell
+	Range  *Range   `json:"range,omitempty"`  // numbers
 }
 
-// String says how many rows have such a level.
+// Range is which numbers of a column training met, and the one of other rows that is farthest from those.
+type Range struct {
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Farthest float64 `json:"farthest"`
+	Days     bool    `json:"days,omitempty"` // they are days since 1970-01-01
+
+	beyond float64 // how far it is, in widths of the range
+}
+
+// String says how many rows have such a cell.
 func (u Unseen) String() string {
+	rows := "1 row"
+	if u.Rows != 1 {
+		rows = fmt.Sprintf("%d rows", u.Rows)
+	}
+	if u.Range != nil {
+		return fmt.Sprintf("column %q: %s with numbers that training never saw (%s)", u.Column, rows, u.Range)
+	}
 	var levels []string
 	for _, l := range u.Levels {
 		if l == "" {
@@ -181,45 +206,106 @@ func (u Unseen) String() string {
 		}
 		levels = append(levels, l)
 	}
-	rows := "1 row"
-	if u.Rows != 1 {
-		rows = fmt.Sprintf("%d rows", u.Rows)
-	}
 	return fmt.Sprintf("column %q: %s with what training never saw (%s), scored as none of its levels", u.Column, rows,
 		strings.Join(levels, ", "))
 }
 
-// Unseen counts the rows of a table whose levels training did not meet, by column, of the columns that have any.
+// String says which number is the farthest, and which training had.
+func (r Range) String() string {
+	text := func(v float64) string {
+		if day := time.Unix(0, 0).UTC().AddDate(0, 0, int(math.Floor(v))); r.Days && day.Year() < 10_000 {
+			return day.Format(time.DateOnly)
+		}
+		if a := math.Abs(v); a >= 1e5 && a < 1e15 {
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return fmt.Sprintf("%s; it had %s to %s", text(r.Farthest), text(r.Low), text(r.High))
+}
+
+// Unseen counts the rows of a table in which training did not meet what stands in a column, for all columns that have
+// any such, those of numbers behind the others and the farthest number first. The last bins of numbers have no end.
 func (n *Normaliser) Unseen(columns []Column) []Unseen {
-	const most = 3
-	var all []Unseen
+	var levels, numbers []Unseen
 	for i := range n.Columns {
 		s := &n.Columns[i]
 		at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == s.Column })
-		if s.Scaling == Binned {
-			s = &Scale{Column: s.Column, Scaling: OneHot, Levels: slices.Concat(s.Bins.Levels...)}
-		}
-		if s.Scaling != OneHot || at < 0 || !columns[at].categorical() {
+		if at < 0 {
 			continue
 		}
 		c := &columns[at]
-		found := Unseen{Column: s.Column}
-		place := s.places(c)
-		for _, code := range c.Codes {
-			if place[code+1] >= 0 {
-				continue
-			}
-			found.Rows++
-			level := c.level(code)
-			if len(found.Levels) < most && !slices.Contains(found.Levels, level) {
-				found.Levels = append(found.Levels, level)
-			}
+		if s.Scaling == Binned {
+			s = &Scale{Column: s.Column, Scaling: OneHot, Levels: slices.Concat(s.Bins.Levels...)}
 		}
-		if found.Rows > 0 {
-			all = append(all, found)
+		switch {
+		case c.categorical() && s.Scaling == OneHot:
+			if u := s.unseenLevels(c); u.Rows > 0 {
+				levels = append(levels, u)
+			}
+		case !c.categorical():
+			if u := s.unseenNumbers(c); u.Rows > 0 {
+				numbers = append(numbers, u)
+			}
 		}
 	}
-	return all
+	slices.SortStableFunc(numbers, func(a, b Unseen) int { return cmp.Compare(b.Range.beyond, a.Range.beyond) })
+	return append(levels, numbers...)
+}
+
+// unseenLevels counts the rows with levels that training did not meet.
+func (s *Scale) unseenLevels(c *Column) Unseen {
+	const most = 3
+	found := Unseen{Column: s.Column}
+	place := s.places(c)
+	for _, code := range c.Codes {
+		if place[code+1] >= 0 {
+			continue
+		}
+		found.Rows++
+		level := c.level(code)
+		if len(found.Levels) < most && !slices.Contains(found.Levels, level) {
+			found.Levels = append(found.Levels, level)
+		}
+	}
+	return found
+}
+
+// unseenNumbers counts the rows with numbers beyond those of the training rows; of two-valued columns, with others than
+// the two.
+func (s *Scale) unseenNumbers(c *Column) Unseen {
+	found := Unseen{Column: s.Column}
+	low, high, known := s.trained()
+	if !known {
+		return found
+	}
+	width := high - low
+	const ulps = 1e-9 // what rounding may make of the ends, in widths
+	for _, v := range c.Values {
+		beyond := max(low-v, v-high) / width
+		if math.IsNaN(v) || beyond <= ulps && !(s.Binary && -beyond > ulps) {
+			continue
+		}
+		if found.Rows++; found.Range == nil || beyond > found.Range.beyond {
+			found.Range = &Range{Low: low, High: high, Farthest: v, beyond: beyond}
+		}
+	}
+	return found
+}
+
+// trained returns the least and the largest number of the training rows, where the scale tells.
+func (s *Scale) trained() (low, high float64, known bool) {
+	switch s.Scaling {
+	case MinMax:
+		return s.Shift, s.Shift + s.Divisor, true
+	case Standard:
+		return s.Shift + s.Low*s.Divisor, s.Shift + (s.Low+s.Span)*s.Divisor, s.Span > 0
+	case Log:
+		return s.Shift + math.Sinh(s.Low)*s.Divisor, s.Shift + math.Sinh(s.Low+s.Span)*s.Divisor, true
+	case Rank:
+		return s.Knots[0], s.Knots[len(s.Knots)-1], true
+	}
+	return 0, 0, false
 }
 
 // places returns where among a scale's levels those of a column are, -1 for one that is not there: of code k at k+1, of

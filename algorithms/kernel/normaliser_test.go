@@ -171,6 +171,71 @@ func TestUnseenLevelsAreAllZeros(t *testing.T) {
 		`column "job", row 1: the cell is missing, as none was in the training rows, which have clerk, pilot: fill it`)
 }
 
+// TestNumbersThatTrainingNeverSaw counts those beyond the training's, under each scaling; the training's own are none,
+// however they round.
+func TestNumbersThatTrainingNeverSaw(t *testing.T) {
+	trained := []float64{.1, .30000000000000004, 7e-3, 1e6, .7, .9, 12, 13, 15, 17, 19}
+	for _, c := range []struct {
+		scaling Scaling
+		values  []float64
+		later   []float64
+		rows    int
+		says    string
+	}{
+		{MinMax, trained, []float64{.1, 1e6, 2e6, -1, math.NaN(), 3}, 2,
+			`column "x": 2 rows with numbers that training never saw (2000000; it had 0.007 to 1000000)`},
+		{Standard, trained, []float64{1e6, 7e-3, -3e6}, 1,
+			`column "x": 1 row with numbers that training never saw (-3000000; it had 0.007 to 1000000)`},
+		{Rank, trained, []float64{1e6, 7e-3, 1000001}, 1,
+			`column "x": 1 row with numbers that training never saw (1000001; it had 0.007 to 1000000)`},
+		{Auto, trained, []float64{1e6, 7e-3, 0, 5e9}, 2,
+			`column "x": 2 rows with numbers that training never saw (5000000000; it had 0.007 to 1000000)`},
+		{MinMax, []float64{0, 1, 1}, []float64{0, 1, .5, 2}, 2,
+			`column "x": 2 rows with numbers that training never saw (2; it had 0 to 1)`},
+		{MinMax, []float64{3, 3, 3}, []float64{4}, 0, ""}, // the model has no such column
+	} {
+		o := FitOptions{Numeric: c.scaling, Fill: Median, DropConstant: true}
+		n, err := Fit([]Column{{Name: "x", Values: slices.Clone(c.values)}}, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := n.Unseen([]Column{{Name: "x", Values: c.values}}); got != nil {
+			t.Errorf("%s: of the training's own rows %v", c.scaling, got)
+		}
+		got := n.Unseen([]Column{{Name: "x", Values: c.later}})
+		if c.rows == 0 && got == nil {
+			continue
+		}
+		if len(got) != 1 || got[0].Rows != c.rows || got[0].String() != c.says {
+			t.Errorf("%s: %v, want %d rows and %s", c.scaling, got, c.rows, c.says)
+		}
+	}
+	day := Unseen{Column: "since", Rows: 2, Range: &Range{Low: 18262, High: 19357.5, Farthest: 20000.2, Days: true}}
+	if got := day.String(); got != `column "since": 2 rows with numbers that training never saw (2024-10-04; it had `+
+		`2020-01-01 to 2022-12-31)` {
+		t.Error(got)
+	}
+}
+
+// TestUnseenColumnsAreInOrder puts levels first, and of numbers the farthest.
+func TestUnseenColumnsAreInOrder(t *testing.T) {
+	rows := []Column{
+		{Name: "near", Values: []float64{0, 5, 10}},
+		{Name: "far", Values: []float64{0, 5, 10}},
+		{Name: "job", Codes: []int32{0, 1, 1}, Levels: []string{"clerk", "pilot"}},
+	}
+	n := mustFit(t, rows, nil, MinMax)
+	rows[0].Values, rows[1].Values = []float64{0, 5, 11}, []float64{0, 5, 1e4}
+	rows[2] = Column{Name: "job", Codes: []int32{0, 0, 0}, Levels: []string{"smith"}}
+	var order []string
+	for _, u := range n.Unseen(rows) {
+		order = append(order, u.Column)
+	}
+	if !slices.Equal(order, []string{"job", "far", "near"}) {
+		t.Errorf("columns are %v", order)
+	}
+}
+
 // TestMissingNumbers fits columns of which some cells are missing, on some rows: only those count.
 func TestMissingNumbers(t *testing.T) {
 	hole := math.NaN()

@@ -130,7 +130,9 @@ func CheckLabels(p fdskl.Params, numbers []float64) error {
 }
 
 // RangeOf returns the least score_range of a job with numbers for labels, as its training scales them.
-func RangeOf(numbers []float64) int { return max(leastRange, rangeBeyond(farthest(deviations(numbers)))) }
+func RangeOf(numbers []float64) int {
+	return max(leastRange, rangeBeyond(farthest(deviations(numbers))))
+}
 
 // deviations are numbers as a training has them as targets; none where all numbers are the same.
 func deviations(numbers []float64) []float64 {

@@ -17,7 +17,8 @@ import (
 
 // asTheyCome writes three members' tables of the same people as three programs write them: R with NA, pandas with its
 // index and NaN behind a spreadsheet with semicolons, decimal commas and euros, and a person with dashes, names and
-// dates. The label follows from the telco's codes alone.
+// dates. The label follows from the telco's codes alone. Rows to score have a region, minutes and a date that the
+// others have not.
 func asTheyCome(t *testing.T, w *testNetwork) {
 	t.Helper()
 	for file, from := range map[string]int{"train.csv": 0, "test.csv": 240} {
@@ -28,13 +29,17 @@ func asTheyCome(t *testing.T, w *testNetwork) {
 			if i%9 == 0 {
 				age, claims, region = "NA", "NaN", "-"
 			}
+			minutes, year := i%50, 2024
 			if from > 0 && i%40 == 1 {
-				region = "moon"
+				region, minutes = "moon", 49+i // one region, and more minutes than any row of the training
+			}
+			if i == 300 {
+				year = 2031
 			}
 			code := i * 7919 % 6
 			bank += fmt.Sprintf("p%04d,%s,de,%d\n", i, age, code%2)
-			insurer += fmt.Sprintf("p%04d;%s;%d/%d/2024;;\n", i, claims, i%12+1, i%28+1)
-			telco += fmt.Sprintf("p%04d,Person No %d,%d,%s,,%d\n", i, i, code, region, i%50)
+			insurer += fmt.Sprintf("p%04d;%s;%d/%d/%d;;\n", i, claims, i%12+1, i%28+1, year)
+			telco += fmt.Sprintf("p%04d,Person No %d,%d,%s,,%d\n", i, i, code, region, minutes)
 		}
 		insurer += ";;;;\n"
 		for name, text := range map[string]string{"bank": bank, "insurer": insurer, "telco": telco} {
@@ -120,12 +125,27 @@ seed = "s"
 	if wrong > 12 { // codes that are read as numbers give half
 		t.Errorf("%d of 240 rows have the wrong label", wrong)
 	}
-	if out, err := hanse("telco", "result", "credit-scores", "--json"); err != nil ||
-		!strings.Contains(out, `"unseen":[{"column":"region","rows":6,"levels":["moon"]}]`) {
-		t.Errorf("the telco's result is (%v)\n%s", err, out)
+	for name, never := range map[string]struct{ json, says string }{
+		"telco": {`"unseen":[{"column":"region","rows":6,"levels":["moon"]},` +
+			`{"column":"minutes","rows":6,"range":{"low":0,"high":49,"farthest":490}}]`,
+			`column "minutes": 6 rows with numbers that training never saw (490; it had 0 to 49)`},
+		"insurer": {`"range":{"low":19723,"high":20085,"farthest":22300,"days":true}}]`,
+			`column "since": 1 row with numbers that training never saw (2031-01-21; it had 2024-01-01 to 2024-12-28)`},
+	} {
+		out, err := hanse(name, "result", "credit-scores", "--json")
+		if err != nil || !strings.Contains(out, never.json) {
+			t.Errorf("the %s's result is (%v)\n%s", name, err, out)
+		}
+		out, err = hanse(name, "result", "credit-scores")
+		if text := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(text, never.says) {
+			t.Errorf("the %s reads (%v)\n%s", name, err, out)
+		}
+		if log := w.log(name); !strings.Contains(log, "warn "+never.says) {
+			t.Errorf("the %s's log is\n%s", name, log)
+		}
 	}
 	if log := w.log("telco"); !strings.Contains(log, `warn column "region": 6 rows with what training never saw ("moon"), `+
-		"scored as none of its levels") || strings.Contains(w.log("bank"), "moon") {
+		"scored as none of its levels") || strings.Contains(w.log("bank"), "moon") || strings.Contains(w.log("bank"), "490") {
 		t.Errorf("the telco's log is\n%s\nthe bank's\n%s", log, w.log("bank"))
 	}
 	for _, job := range []string{"credit", "credit-scores"} {

@@ -261,8 +261,8 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 	return p, nil
 }
 
-// withRange fills in what a sealed job leaves open, with scores as wide as the labels ask for, and says so where that is
-// wider than usual. A node in its place refuses such labels: their owner should look at them first.
+// withRange fills in what a sealed job leaves open, with scores as wide as the labels ask for, and says so where that
+// is wider than usual. A node in its place refuses such labels: their owner should look at them first.
 func (d *columns) withRange(p fdskl.Params) (fdskl.Params, string) {
 	usual := sealed.WithDefaults(p)
 	if p.Target != fdskl.Regression {

@@ -68,7 +68,7 @@ type Report struct {
 	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
 	Rows     int       `json:"rows"`
 	Known    int64     `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
-	// of a prediction: this party's rows with levels that training never saw, by column
+	// of a prediction: this party's rows with what training never saw, by column
 	Unseen []kernel.Unseen `json:"unseen,omitempty"`
 
 	// Forecast is what was expected, and how far it was off; nil where there was none.

@@ -150,6 +150,9 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	for _, u := range r.Unseen {
+		terminal.Sentence(out, "", u.String())
+	}
 	if r.Positive != nil {
 		terminal.Sentence(out, "", "event: "+r.Positive.String())
 	}

@@ -180,6 +180,7 @@ type jobView struct {
 	Outcome  *jobs.Report
 	Figures  [][3]string // the report's figures: name, value, interval
 	Drawn    []figurepage.Drawing
+	Doubts   []string // what to read before the figures
 	Judged   []string // what the figures say in words
 	NoReport string
 }
@@ -363,11 +364,14 @@ func (v *jobView) addReport(r *jobs.Report, err error) {
 	if len(r.Away) > 0 {
 		add("have yet to hear of it", strings.Join(r.Away, ", "))
 	}
+	if notice := r.First(); notice != "" {
+		v.Doubts = append(v.Doubts, notice)
+	}
+	for _, u := range r.Unseen {
+		v.Doubts = append(v.Doubts, u.String())
+	}
 	if g := r.Figures; g != nil {
 		v.Judged = g.Sentences()
-		if g.Notice != "" {
-			v.Judged = append([]string{g.Notice}, v.Judged...)
-		}
 		for _, line := range g.Lines() {
 			value, interval, _ := strings.Cut(strings.TrimSuffix(line[1], ")"), " (")
 			v.Figures = append(v.Figures, [3]string{line[0], value, interval})

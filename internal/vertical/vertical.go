@@ -169,9 +169,15 @@ func scoredColumns(m *fdskl.Model) []string {
 	return names
 }
 
-// Unseen counts the rows of a table whose levels a part of a model does not know, by column.
+// Unseen counts, by column, the rows of a table with what the training of a part of a model did not meet.
 func Unseen(t *dataset.Table, m *fdskl.Model) []kernel.Unseen {
-	return m.Normaliser.Unseen(known(KernelColumns(t), m.Normaliser))
+	all := m.Normaliser.Unseen(known(KernelColumns(t), m.Normaliser))
+	for _, u := range all {
+		if _, days := t.DateOrders[u.Column]; days && u.Range != nil {
+			u.Range.Days = true
+		}
+	}
+	return all
 }
 
 // known calls the levels of columns as the training called the same ones: a code that came as 1 then and comes as 1.0

@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -223,10 +224,7 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	report := r.Report(n)
 	report.Known, report.Model, report.Positive = r.Daemon.Known(), p.job.Model, positiveOf(p.model, "")
 	if table != nil {
-		report.Unseen = vertical.Unseen(table, p.model)
-		for _, u := range report.Unseen { // to the owner of the column alone, in its log as well
-			r.Warn(u.String())
-		}
+		report.Unseen = p.unseen(r, table)
 	}
 	if p.job.OpenTo != p.member.Name() {
 		return report, nil
@@ -248,6 +246,21 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 		return nil, err
 	}
 	return report, durable.WriteFile(report.Scores, b.Bytes())
+}
+
+// unseen lists what training never saw in scored rows, and warns the columns' owner, alone, of the first few.
+func (p *prediction) unseen(r *session, rows *dataset.Table) []kernel.Unseen {
+	const warned = 5
+	all := vertical.Unseen(rows, p.model)
+	for i, u := range all {
+		if i == warned {
+			r.Warn(fmt.Sprintf("%s more with what training never saw, which hanse result lists",
+				wording.Count(len(all)-warned, "column")))
+			break
+		}
+		r.Warn(u.String())
+	}
+	return all
 }
 
 // batchesOf is in how many batches so many rows are scored.

@@ -42,6 +42,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 		return nil, err
 	}
 	p.reading.model = p.model
+	var served []int
 	queue := p.member.requestsOf(p.contract)
 	queue.ended = queue.ended || r.Stored > 0
 	for {
@@ -53,6 +54,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 		if request, err = p.announce(ctx, r, requests, request); err == nil && request.row != endOfRequests {
 			var row *dataset.Table // nil at a helper without data
 			if table != nil {
+				served = append(served, int(request.row))
 				row = table.Select([]int{int(request.row)})
 			}
 			if f, err = scorer.score(ctx, int(request.number), 1, row); err == nil && p.receives() {
@@ -72,7 +74,11 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 			asked.answer <- scoreAnswer{row: scoreRow(asked.id, f, p.reading)}
 		}
 		if request.row == endOfRequests || request.number == requests.most {
-			return r.Report(int(requests.last.number)), nil
+			report := r.Report(int(requests.last.number))
+			if table != nil {
+				report.Unseen = p.unseen(r, table.Select(served))
+			}
+			return report, nil
 		}
 	}
 }
