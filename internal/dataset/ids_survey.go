@@ -42,6 +42,7 @@ type IDLook struct {
 	Of     int // rows with an id
 	Doubts []IDDoubt
 	Shape  string // what they are all together: "3 ids, whole numbers of 1 to 3 digits"
+	Padded bool   // all are whole numbers with zeros in front, which is no doubt until another table has them without
 }
 
 // Sentences says what the ids look like, a doubt in each, or what they are where there is none.
@@ -169,7 +170,7 @@ func lookAtIDs(column string, cells []string, lines []int32, text bool, same fun
 			look.Doubts = append(look.Doubts, d.doubt(kind, look, text))
 		}
 	}
-	look.Shape = shape.String()
+	look.Shape, look.Padded = shape.String(), shape.padded()
 	return look
 }
 
@@ -240,6 +241,9 @@ func (s *idShape) add(id string) {
 	}
 }
 
+// padded reports whether all are whole numbers with zeros in front.
+func (s *idShape) padded() bool { return s.whole > 0 && s.texts+s.plain == 0 }
+
 // String says what they are.
 func (s *idShape) String() string {
 	kind, unit := "whole numbers", "digit"
@@ -249,7 +253,7 @@ func (s *idShape) String() string {
 		return "none"
 	case s.texts > 0:
 		kind, unit, least, most = "texts", "character", s.least, s.most
-	case s.plain == 0:
+	case s.padded():
 		kind = "whole numbers with zeros in front,"
 	}
 	all := fmt.Sprintf("%s, %s of ", wording.Count(s.whole+s.texts, "id"), kind)

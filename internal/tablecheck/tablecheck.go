@@ -76,6 +76,10 @@ func Run(o *Options) error {
 		r.Features += c.Features
 	}
 	r.Notes = append(r.Notes, r.Survey.Notes()...)
+	if look := reading.LookAtIDs(); look != nil && look.Padded && len(look.Doubts) == 0 {
+		r.Notes = append(r.Notes, look.Sentences()[0]+": another party may keep them as "+
+			"numbers, without the zeros; the recipe number in the charter makes both alike")
+	}
 	if o.Label != "" {
 		only := how
 		only.Only = []string{}
