@@ -93,7 +93,7 @@ train.csv.toml:
    delimiter = ";"        # what separates columns: , ; | or tab
    decimal = ","          # before a number's decimals; default: a point
    thousands = "."        # between thousands: , . ' or space; default: nothing
-   units = ["€", "%"]     # what is taken off numbers; () for those below zero in brackets
+   units = ["€", "%"]     # what is taken off numbers; () and - for those as (3) and 3-
    refresh = "24h"        # of a database: read it anew so often; or manual
 
 It ends with status 1 where a training would refuse the table. docs/tables.md has the rules.`,

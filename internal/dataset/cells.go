@@ -17,6 +17,7 @@ type cells struct {
 	na        map[string]bool // what stands for a missing cell, beside the empty one
 	numbered  *notation       // how its numbers are written
 	fault     *cellError      // why a source's cells cannot be read
+	coded     string          // a cell that loses something when it is read as a number
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
@@ -55,6 +56,9 @@ func (c *cells) add(cell string, at place) {
 		c.holes++
 		c.put(0, math.NaN())
 		return
+	}
+	if c.coded == "" && looksCoded(cell) {
+		c.coded = strings.Clone(cell)
 	}
 	if !c.over {
 		if code, known := c.code[cell]; known {
@@ -259,7 +263,7 @@ func (c *cells) column(u use, rows int) (Column, error) {
 	}
 	if c.levels == nil {
 		column := Column{Name: c.name, Kind: Categorical, Codes: make([]int32, len(c.codes)), Levels: c.texts,
-			doubt: c.doubts()}
+			doubt: c.doubtfulTexts()}
 		for i, code := range c.codes {
 			column.Codes[i] = int32(code) - 1
 		}

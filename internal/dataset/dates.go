@@ -10,7 +10,7 @@ import (
 // The orders of dates, as Options.DateOrders has them.
 const (
 	ISO           = "iso" // 2006-01-02, also with a time, and 2006/01/02
-	DayMonthYear  = "dmy" // 2.1.2006, 2/1/2006, 2-1-2006, 2-Jan-2006, also with a time
+	DayMonthYear  = "dmy" // 2.1.2006, 2/1/2006, 2-1-2006, 2-Jan-2006, 2Jan2006, also with a time
 	MonthDayYear  = "mdy" // 1/2/2006, 1-2-2006, also with a time
 	DatesAreTexts = "text"
 )
@@ -21,7 +21,7 @@ func layouts(order string) []string {
 	case ISO:
 		return []string{"2006-01-02", "2006/01/02"}
 	case DayMonthYear:
-		return []string{"2.1.2006", "2/1/2006", "2-1-2006", "2-Jan-2006"}
+		return []string{"2.1.2006", "2/1/2006", "2-1-2006", "2-Jan-2006", "2Jan2006"}
 	case MonthDayYear:
 		return []string{"1/2/2006", "1-2-2006"}
 	}
@@ -33,6 +33,7 @@ func clocks() []string {
 	return []string{
 		" 15:04:05", "T15:04:05", " 15:04:05Z07:00", "T15:04:05Z07:00", "T15:04:05Z0700", " 15:04:05Z0700",
 		" 15:04:05Z07", " 15:04:05 Z07:00", " 15:04:05 Z0700", " 15:04:05 MST", " 15:04", "T15:04", " 3:04:05 PM", " 3:04 PM",
+		":15:04:05", ":15:04",
 	}
 }
 
@@ -65,10 +66,10 @@ func parseDate(text, order string) (days float64, ok bool) {
 	return 0, false
 }
 
-// clockAt returns where the time of a day begins, with a blank or a T behind a digit; -1 where there is none.
+// clockAt returns where the time of a day begins, with a blank, a T or a colon behind a digit; -1 where there is none.
 func clockAt(text string) int {
 	for i := 1; i < len(text); i++ {
-		if (text[i] == ' ' || text[i] == 'T') && '0' <= text[i-1] && text[i-1] <= '9' {
+		if (text[i] == ' ' || text[i] == 'T' || text[i] == ':') && '0' <= text[i-1] && text[i-1] <= '9' {
 			return i
 		}
 	}
@@ -76,7 +77,7 @@ func clockAt(text string) int {
 }
 
 // shortYear is a date whose year has two digits, or could.
-var shortYear = regexp.MustCompile(`^\d{1,2}([-/.])(\d{1,2}|[A-Za-z]{3})([-/.])\d{2}( |$)`)
+var shortYear = regexp.MustCompile(`^\d{1,2}([-/.](\d{1,2}|[A-Za-z]{3})[-/.]|[A-Za-z]{3})\d{2}([ :]|$)`)
 
 // daysOf returns the days since 1970-01-01, with a fraction for the time of the day.
 func daysOf(t time.Time) float64 {

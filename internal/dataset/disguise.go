@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 type disguise struct {
 	front, back string // units
 	brackets    bool   // it stands in round brackets
+	minus       bool   // a minus stands behind it
 	body        string // the digits and what stands between them
 }
 
@@ -25,18 +27,25 @@ var (
 		"min h hr hrs d days years yrs pct percent bps KB MB GB TB °C °F C F mmHg bpm")
 )
 
+// exponent is that of a number, with the digit before it.
+var exponent = regexp.MustCompile(`([0-9.,])[eE][+-]?[0-9]{1,3}\b`)
+
 // undisguise takes a cell apart that is a number but for units, brackets and separators; ok is false where it is none.
 func undisguise(cell string) (d disguise, ok bool) {
 	rest := cell
 	if inner, is := strings.CutPrefix(rest, "("); is && strings.HasSuffix(inner, ")") {
 		d.brackets, rest = true, strings.Trim(strings.TrimSuffix(inner, ")"), blanks)
 	}
+	if before, is := strings.CutSuffix(rest, behind); is && !d.brackets {
+		d.minus, rest = true, strings.TrimRight(before, blanks)
+	}
+	rest = exponent.ReplaceAllString(rest, "$1")
 	digit := func(r rune) bool { return '0' <= r && r <= '9' }
 	first, last := strings.IndexFunc(rest, digit), strings.LastIndexFunc(rest, digit)
 	if first < 0 {
 		return d, false
 	}
-	d.front = strings.Trim(strings.Trim(strings.Trim(rest[:first], blanks), "+-\u2212"), blanks)
+	d.front = strings.Trim(strings.Trim(strings.Trim(rest[:first], blanks), "+-"+minus), blanks)
 	d.back = strings.Trim(rest[last+1:], blanks)
 	d.body = rest[first : last+1]
 	if strings.ContainsFunc(d.body, func(r rune) bool { return !digit(r) && !strings.ContainsRune(".,'’"+blanks, r) }) {
@@ -147,8 +156,9 @@ const leastLettered = 5
 // read them; empty where they are none, or half of them. The texts are different ones.
 func disguised(texts []string, n *notation) string {
 	var units []string
+	var beside [][2]string // the units before and behind the numbers
 	var signs signs
-	numbers, lettered, brackets, hidden := 0, 0, false, false
+	numbers, lettered, bare, brackets, minuses, hidden := 0, 0, 0, false, false, false
 	for _, text := range texts {
 		d, ok := undisguise(text)
 		if !ok {
@@ -157,6 +167,11 @@ func disguised(texts []string, n *notation) string {
 		numbers++
 		_, class := n.parse(text)
 		hidden = hidden || class == isText
+		if d.front+d.back == "" {
+			bare++
+		} else if with := [2]string{d.front, d.back}; !slices.Contains(beside, with) {
+			beside = append(beside, with)
+		}
 		for _, u := range []string{d.front, d.back} {
 			if u != "" && !slices.Contains(units, u) {
 				units = append(units, u)
@@ -165,16 +180,25 @@ func disguised(texts []string, n *notation) string {
 				lettered++
 			}
 		}
-		brackets = brackets || d.brackets
+		brackets, minuses = brackets || d.brackets, minuses || d.minus
 		signs.add(d.body)
 	}
 	with, say, ok := signs.options(n)
-	if !hidden || !ok || 2*numbers <= len(texts) || lettered > 0 && numbers < leastLettered {
+	switch {
+	case !hidden || 2*numbers <= len(texts) || lettered > 0 && numbers < leastLettered:
 		return ""
+	case !ok:
+		return "its numbers have points and commas in ways that contradict each other: write all alike, or ignore the column"
 	}
 	var are []string
 	if len(units) > 0 {
 		are = append(are, "with "+wording.List(quoted(units), "and"))
+		if why := unlike(beside, bare); why != "" {
+			return fmt.Sprintf("its cells are numbers %s, %s: write all in one, or ignore the column", are[0], why)
+		}
+	}
+	if minuses {
+		are, units = append(are, "with the minus behind"), append(units, behind)
 	}
 	if brackets {
 		are, units = append(are, "in brackets"), append(units, bracketed)
@@ -201,6 +225,34 @@ func disguised(texts []string, n *notation) string {
 		whole = fmt.Sprintf("%d of its %d different texts are numbers ", numbers, len(texts))
 	}
 	return whole + strings.Join(are, ", ") + toRead + strings.Join(say, " and ")
+}
+
+// sameUnits are words for one unit each.
+var sameUnits = [][]string{
+	strings.Fields("€ EUR"), strings.Fields("$ USD US$"), strings.Fields("£ GBP"), strings.Fields("% percent pct"),
+	strings.Fields("lb lbs"), strings.Fields("s sec"), strings.Fields("h hr hrs"), strings.Fields("years yrs"),
+	strings.Fields("°C C"), strings.Fields("°F F"), strings.Fields("CHF Fr"), strings.Fields("¥ JPY"),
+	strings.Fields("zł PLN"),
+}
+
+// unlike says why numbers with these units before and behind them cannot be compared; "" where they can. So many
+// numbers have no unit.
+func unlike(beside [][2]string, bare int) string {
+	same := func(a, b string) bool {
+		return a != "" && b != "" && (a == b || slices.ContainsFunc(sameUnits, func(u []string) bool {
+			return slices.Contains(u, a) && slices.Contains(u, b)
+		}))
+	}
+	first := beside[0]
+	for _, u := range beside[1:] {
+		if !same(first[0], u[0]) && !same(first[0], u[1]) && !same(first[1], u[0]) && !same(first[1], u[1]) {
+			return "which are not the same"
+		}
+	}
+	if bare > 0 && slices.Contains([]string{"%", "‰", "percent", "pct", "bps"}, first[1]) {
+		return "and others have none, of which nobody knows whether 1 is all or a hundredth"
+	}
+	return ""
 }
 
 // unitsLine writes units as a table's options have them.

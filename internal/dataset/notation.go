@@ -17,8 +17,11 @@ const (
 	space = "space"
 )
 
-// bracketed is the unit of numbers in round brackets, as accountants write those below zero.
-const bracketed = "()"
+// Units of numbers below zero: in round brackets, as accountants write them, and with the minus behind.
+const (
+	bracketed = "()"
+	behind    = "-"
+)
 
 // maxUnit is the longest unit, in bytes.
 const maxUnit = 16
@@ -73,9 +76,9 @@ func (o *Options) checkNotation() error {
 	}
 	for _, unit := range o.Units {
 		odd := func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("+-.,'()"+blanks, r) }
-		if unit != bracketed && (unit == "" || len(unit) > maxUnit || strings.ContainsFunc(unit, odd)) {
+		if unit != bracketed && unit != behind && (unit == "" || len(unit) > maxUnit || strings.ContainsFunc(unit, odd)) {
 			return fmt.Errorf("units has %s; want what stands before or behind a number, such as $, %% or EUR, or () for "+
-				"numbers below zero in brackets", quote(unit))
+				"numbers below zero in brackets, or - for those with the minus behind", quote(unit))
 		}
 	}
 	return nil
@@ -143,7 +146,7 @@ func (n *notation) plain(cell string) (text string, ok bool) {
 func (n *notation) bare(cell string) (body, sign string, ok bool) {
 	body = cell
 	takeSign := func() {
-		for _, s := range []string{"-", "+", "\u2212"} {
+		for _, s := range []string{"-", "+", minus} {
 			if rest, is := strings.CutPrefix(body, s); is && sign == "" {
 				body, sign = strings.TrimLeft(rest, blanks), map[bool]string{true: "+", false: "-"}[s == "+"]
 			}
@@ -156,14 +159,17 @@ func (n *notation) bare(cell string) (body, sign string, ok bool) {
 		}
 		body, sign = strings.Trim(inner, blanks), "-"
 	}
+	if rest, is := strings.CutSuffix(body, behind); is && sign == "" && slices.Contains(n.units, behind) {
+		body, sign = strings.TrimRight(rest, blanks), "-"
+	}
 	for _, unit := range n.units {
-		if rest, is := strings.CutPrefix(body, unit); is {
+		if rest, is := strings.CutPrefix(body, unit); is && unit != behind {
 			body = strings.TrimLeft(rest, blanks)
 			break
 		}
 	}
 	for _, unit := range n.units {
-		if rest, is := strings.CutSuffix(body, unit); is {
+		if rest, is := strings.CutSuffix(body, unit); is && unit != behind {
 			body = strings.TrimRight(rest, blanks)
 			break
 		}

@@ -64,6 +64,17 @@ func TestNumbersAsFilesWriteThem(t *testing.T) {
 		{Options{Units: []string{"$"}}, "$0x12", ""},
 		{Options{Units: []string{"$"}}, "$1_0", ""},
 		{Options{Units: []string{"kg"}}, "7kg", "7"},
+		{Options{Units: []string{"-"}}, "7-", "-7"},
+		{Options{Units: []string{"-"}}, "7 -", "-7"},
+		{Options{Units: []string{"-"}}, "-7", "-7"},
+		{Options{Units: []string{"-"}}, "-7-", ""},
+		{Options{Units: []string{"-"}}, "7--", ""},
+		{Options{Units: []string{"-"}}, "-", ""},
+		{Options{Units: []string{"-", "EUR"}, Decimal: ",", Thousands: "."}, "1.234,50- EUR", ""},
+		{Options{Units: []string{"-", "EUR"}, Decimal: ",", Thousands: "."}, "1.234,50 EUR-", "-1234.50"},
+		{Options{}, "\u22127.5", "-7.5"},
+		{Options{}, "\u2212-7.5", ""},
+		{Options{}, "\u2212", ""},
 	} {
 		if err := c.o.checkNotation(); err != nil {
 			t.Errorf("%+v: %v", c.o, err)
@@ -78,7 +89,7 @@ func TestNumbersAsFilesWriteThem(t *testing.T) {
 	for _, o := range []Options{
 		{Decimal: ";"}, {Thousands: "-"}, {Thousands: "."}, {Decimal: ",", Thousands: ","}, {Delimiter: "::"},
 		{Delimiter: "."}, {Units: []string{"("}},
-		{Units: []string{""}}, {Units: []string{"k1"}}, {Units: []string{"-"}}, {Units: []string{" $"}},
+		{Units: []string{""}}, {Units: []string{"k1"}}, {Units: []string{"--"}}, {Units: []string{" $"}},
 	} {
 		if err := o.checkNotation(); err == nil {
 			t.Errorf("%+v is taken", o)
@@ -90,6 +101,8 @@ func TestNumbersAsFilesWriteThem(t *testing.T) {
 type way struct {
 	Options
 	front, back string
+	behind      bool // the minus stands behind
+	scientific  bool // numbers have an exponent
 }
 
 // ways are many of them.
@@ -106,6 +119,10 @@ func ways() *rapid.Generator[way] {
 				w.Units = append(w.Units, unit)
 			}
 		}
+		if w.behind = rapid.Bool().Draw(t, "minus behind"); w.behind {
+			w.Units = append(w.Units, "-")
+		}
+		w.scientific = w.Thousands == "" && rapid.Bool().Draw(t, "scientific")
 		return w
 	})
 }
@@ -113,6 +130,12 @@ func ways() *rapid.Generator[way] {
 // write writes a number.
 func (w way) write(v float64, decimals int) string {
 	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	exponent := ""
+	if w.scientific {
+		text = strconv.FormatFloat(math.Abs(v), 'E', -1, 64)
+		text, exponent, _ = strings.Cut(text, "E")
+		exponent = "E" + exponent
+	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	separator := map[string]string{"": "", ",": ",", ".": ".", "'": "'", space: " "}[w.Thousands]
 	for at := len(whole) - 3; at > 0 && separator != ""; at -= 3 {
@@ -121,11 +144,14 @@ func (w way) write(v float64, decimals int) string {
 	if fraction != "" {
 		whole += map[bool]string{true: ",", false: "."}[w.Decimal == ","] + fraction
 	}
-	sign := ""
-	if v < 0 {
-		sign = "-"
+	whole += exponent
+	switch {
+	case v < 0 && w.behind:
+		return w.front + whole + w.back + "-"
+	case v < 0:
+		return "-" + w.front + whole + w.back
 	}
-	return sign + w.front + whole + w.back
+	return w.front + whole + w.back
 }
 
 // numbers draws so many numbers of a size, with so many decimals.

@@ -16,8 +16,14 @@ const (
 	isTooLarge       // a number beyond maxMagnitude
 )
 
+// minus is what typesetting writes in place of "-".
+const minus = "\u2212"
+
 // parseNumber reads a decimal number. Hexadecimal, digit separators and decimal commas are text.
 func parseNumber(cell string) (float64, class) {
+	if rest, is := strings.CutPrefix(cell, minus); is && rest != "" && '.' <= rest[0] && rest[0] <= '9' {
+		cell = "-" + rest
+	}
 	if !decimal(cell) {
 		if nonFinite(cell) {
 			return 0, isInfinite

@@ -142,10 +142,10 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	if kind == Categorical {
 		s.Kind, s.Levels, s.Features = KindCategory, len(column.Levels), len(column.Levels)+indicator
 		if u.label {
-			s.Features = 0
+			s.Features, s.Says = 0, cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts))
 			return s
 		}
-		doubt := cmp.Or(writtenTwice(c.texts), c.doubts())
+		doubt := c.doubts()
 		if !tooManyLevels(s.Levels, rows-c.holes) || u.listed {
 			if s.Says = doubt; doubt == "" && c.numbersRows(rows) {
 				s.Says = "it has another text in every row, as names have: ignore it"
@@ -163,6 +163,8 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
 	case c.numbersRows(rows):
 		s.Says = "it has another whole number in every row, as ids have: if it is one, ignore it"
+	default:
+		s.Says = c.doubtfulNumbers(column.Values)
 	}
 	return s
 }
@@ -216,39 +218,6 @@ func (t *Table) CheckLevels() error {
 		return t.errorf("%s", faults[0])
 	}
 	return t.errorf("%s; so it is with %s", faults[0], listNames(names[1:]))
-}
-
-// doubts says what is doubtful about a column of texts, with what to do about it.
-func (c *cells) doubts() string {
-	if numbers := c.inDisguise(); numbers != "" {
-		return numbers
-	}
-	dated, short, words := 0, 0, 0
-	for _, text := range c.texts {
-		for _, order := range []string{ISO, DayMonthYear, MonthDayYear} {
-			if _, ok := parseDate(text, order); ok {
-				dated++
-				break
-			}
-		}
-		if shortYear.MatchString(text) {
-			short++
-		}
-		words += len(strings.Fields(text))
-	}
-	n := len(c.texts)
-	switch {
-	case 2*short > n:
-		return "its cells are dates whose years have two digits: write years with four, or ignore the column"
-	case dated == n && len(c.dates.orders) > 1:
-		return `its dates could be day/month or month/day: say dates = "dmy" or "mdy"`
-	case 2*dated > n && c.dates.want != DatesAreTexts:
-		return fmt.Sprintf("%d of its %d different texts are dates and the others are not, or are written otherwise: "+
-			"mend them, or ignore the column", dated, n)
-	case words >= 4*n:
-		return "it holds free text, of which each different one is a category: ignore it"
-	}
-	return ""
 }
 
 // leastNumbered is from how many rows on a column with another value in each is doubtful.

@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWhatColumnsSeemToBe: a column that is read without fault, or refused for its many texts, is told for what it
+// seems.
+func TestWhatColumnsSeemToBe(t *testing.T) {
+	say := func(format string, args ...any) func(int) string {
+		return func(i int) string {
+			var list []any
+			for _, a := range args {
+				list = append(list, a.(func(int) any)(i))
+			}
+			return fmt.Sprintf(format, list...)
+		}
+	}
+	n := func(times, mod, plus int) func(int) any { return func(i int) any { return i*times%mod + plus } }
+	pick := func(of ...string) func(int) any { return func(i int) any { return of[i%len(of)] } }
+	for _, c := range []struct {
+		cell func(row int) string
+		want string // a part of it; "": nothing is said
+	}{
+		{say("20%02d%02d%02d", n(1, 5, 18), n(1, 12, 1), n(7, 28, 1)), `its numbers read as days, as 2018`},
+		{say("20%02d%02d", n(1, 5, 18), n(1, 12, 1)), `its numbers read as months, as 201801, and December would be 89 from ` +
+			`January: write 2018-01-01`},
+		{say("20%02d%02d", n(1, 5, 18), n(1, 13, 1)), ""}, // there is no month 13
+		{say("2019010%d", n(1, 9, 1)), ""},                // numbers in a row
+		{say("20%02d", n(1, 20, 0)), ""},                  // years
+		{say("%05d", n(7919, 90000, 1000)), `has zeros in front, which a number has not: if it holds codes, list it in `},
+		{say("4%015d", n(7919, 90000, 1000)), `has more digits than a number keeps`},
+		{say("4%014d", n(7919, 90000, 1000)), ""},
+		{say("%v", pick("-999", "12", "15", "17.5", "30", "31")), `it is -999 in 50 rows, far from all others: if that stands ` +
+			`for a missing cell, list "-999" in na`},
+		{say("%v", pick("9999", "12", "15", "17.5", "30", "31")), `it is 9999 in 50 rows`},
+		{say("%v", pick("-9", "0", "1", "2", "3", "")), `it is -9 in 50 rows`},
+		{say("%v", pick("99", "12", "15", "17.5", "80", "31")), ""}, // as far from 80 as 80 from others
+		{say("%v", pick("0", "99")), ""},
+		{say("%v", pick("0", "9", "1", "2")), ""},
+		{say("%v", pick("yes", "no", "Yes")), `its texts "Yes" and "yes" differ by capitals or blanks alone and are two categories`},
+		{say("%v", pick("New York", "NewYork", "Rome")), `its texts "New York" and "NewYork" differ by capitals or blanks`},
+		{say("%v-%d", pick("Feb", "Mär", "Okt"), n(1, 4, 18)), `its cells are months, weeks or quarters`},
+		{say("20%d-%02d", n(1, 5, 18), n(1, 12, 1)), `its cells are months, weeks or quarters`},
+		{say("20%dQ%d", n(1, 5, 18), n(1, 4, 1)), `its cells are months, weeks or quarters`},
+		{say("2019-W%02d", n(1, 10, 1)), `its cells are months, weeks or quarters`},
+		{say("%02d:%02d", n(1, 24, 0), n(7, 60, 0)), `its cells are times of the day, or durations`},
+		{say("%d:%02d:%02d", n(1, 4, 0), n(7, 60, 0), n(11, 60, 0)), `its cells are times of the day, or durations`},
+		{say("%d:%02d pm", n(1, 12, 1), n(7, 60, 0)), `its cells are times of the day, or durations`},
+		{say("%d. Januar 20%d", n(1, 28, 1), n(1, 5, 18)), `its cells are dates with the month as a word`},
+		{say("Mon, March %d, 20%d", n(1, 28, 1), n(1, 5, 18)), `its cells are dates with the month as a word`},
+		{say("%dJAN%d", n(1, 28, 1), n(1, 5, 18)), `its cells are dates whose years have two digits`},
+		{say("%02dJAN20%d", n(1, 28, 1), n(1, 5, 18)), `dates as 31.1.2006, in days since 1970-01-01`},
+		{say("%02dJAN20%d:12:%02d:00.000", n(1, 28, 1), n(1, 5, 18), n(1, 60, 0)), `dates as 31.1.2006`},
+		{say("\uff11%v", pick("\uff12", "\uff13", "4")), `its cells have digits that are not 0 to 9: write them so`},
+		{say("%v", pick("1.5", "7,5", "12.25")), `its numbers have points and commas in ways that contradict each other`},
+		{say("%v", pick("68 %", "0.7", "12 %")), `and others have none, of which nobody knows whether 1 is all or a hundredth`},
+		{say("%v 5%d", pick("EUR", "USD"), n(1, 10, 0)), `its cells are numbers with "EUR" and "USD", which are not the same`},
+		{say("%v", pick("EUR 5", "6 €", "7", "EUR 8", "9 €")), `to read them say units = ["EUR", "€"]`},
+		{say("%v %d", pick("March", "Mars", "Jane"), n(1, 5, 1)), ""},
+		{say("%v", pick("A:1", "10:99", "x")), ""},
+	} {
+		content := tableOf(300, "v", func(i int) string { return `"` + c.cell(i) + `"` })
+		s := survey(t, content, Options{})
+		said := s.Columns[0].Says + s.Columns[0].Fault
+		if (c.want == "") != (said == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s, %s, %s, ...: %s\nwant %s", c.cell(0), c.cell(1), c.cell(2), said, c.want)
+		}
+	}
+	s := survey(t, "id,v\n1,good\n2,Good\n3,bad\n", Options{Label: "v"})
+	if !strings.Contains(s.Columns[0].Says, `"Good" and "good" differ`) {
+		t.Errorf("of a label: %q", s.Columns[0].Says)
+	}
+}
