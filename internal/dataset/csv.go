@@ -234,9 +234,11 @@ func (f *csvFile) next() ([]string, error) {
 	if bad := (*csv.ParseError)(nil); errors.As(err, &bad) {
 		switch bad.Err {
 		case csv.ErrBareQuote:
-			return nil, fmt.Errorf("line %d: a quote stands inside a cell that does not begin with one", bad.Line+f.before)
+			return nil, fmt.Errorf("line %d: a quote stands inside a cell that does not begin with one: "+
+				`write "5"" pipe" for 5" pipe`, bad.Line+f.before)
 		case csv.ErrQuote:
-			return nil, fmt.Errorf("line %d: a quoted cell does not end as it should", bad.StartLine+f.before)
+			return nil, fmt.Errorf("line %d: a quoted cell does not end as it should: a quote within is "+
+				`written twice, as in "5"" pipe"`, bad.StartLine+f.before)
 		}
 	}
 	return nil, explain(err, len(f.ids))

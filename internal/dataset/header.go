@@ -29,12 +29,17 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 	}
 	h := &header{}
 	if len(cells) == 1 {
-		for _, d := range []struct{ sign, word string }{{";", ";"}, {"\t", tab}, {"|", "|"}, {",", ","}} {
-			if strings.Contains(cells[0], d.sign) {
-				return nil, fmt.Errorf("line 1 is one column, %s: if columns are separated by %q, say delimiter = %q",
-					quote(cells[0]), d.sign, d.word)
-			}
+		if err := p.oneColumn(cells[0]); err != nil {
+			return nil, err
 		}
+	}
+	apostrophes := func(c string) bool {
+		c = strings.TrimSpace(c)
+		return len(c) > 1 && c[0] == '\'' && c[len(c)-1] == '\''
+	}
+	if !slices.ContainsFunc(cells, func(c string) bool { return !apostrophes(c) }) {
+		return nil, fmt.Errorf("line 1: the names stand between apostrophes, as in %s: write none, or \" in their place",
+			cells[0])
 	}
 	for i, c := range cells {
 		name := strings.Clone(strings.TrimSpace(c))
@@ -64,6 +69,28 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 		first[name] = i
 	}
 	return h, h.checkOptions(&p.opts)
+}
+
+// oneColumn refuses a first line of one column that seems to be several.
+func (p *parser) oneColumn(name string) error {
+	for _, d := range []struct{ sign, word string }{{";", ";"}, {"\t", tab}, {"|", "|"}, {",", ","}} {
+		switch {
+		case !strings.Contains(name, d.sign):
+		case p.opts.comma() == rune(d.sign[0]):
+			return fmt.Errorf("line 1 is one column, %s: its %q stand within quotes: take the quotes off the lines", quote(name),
+				d.sign)
+		default:
+			return fmt.Errorf("line 1 is one column, %s: if columns are separated by %q, say delimiter = %q", quote(name),
+				d.sign, d.word)
+		}
+	}
+	separated := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("^~:", r) })
+	blanks := strings.Fields(name) // one of "ID number" is one
+	if len(separated) > 1 && slices.ContainsFunc(separated, isID) || len(blanks) > 2 && isID(blanks[0]) {
+		return fmt.Errorf("line 1 is one column, %s: if it is several, write a comma between them, and in all other lines",
+			quote(name))
+	}
+	return nil
 }
 
 // named returns the cells of a row that stand below a name, in place. Where there is none there must be no cell: beyond
@@ -160,8 +187,12 @@ func (h *header) findID(o *Options) (int, error) {
 			return -1, nil
 		}
 	}
+	further := ""
+	if len(h.names) == 1 && len(h.nameless) > 0 {
+		further = "; if the names stand further below, take the lines above them out"
+	}
 	return 0, &IDError{fmt.Errorf("no column is called \"id\"; say which of %s it is, with --id or "+
-		"id = ... in the table's options", listNames(h.names))}
+		"id = ... in the table's options%s", listNames(h.names), further)}
 }
 
 // IDError is the error of a table whose ids are none: no column was found, a row has none, or two have the same. A

@@ -23,6 +23,7 @@ const (
 	DoubtZeros    = "zeros"    // whole numbers with zeros in front, beside others that have none
 	DoubtBlanks   = "blanks"   // blanks inside
 	DoubtCase     = "case"     // ids that are equal but for capitals
+	DoubtTotal    = "total"    // a word that spreadsheets have in front of sums, among numbers
 )
 
 // IDDoubt is a way in which ids of a table are written that another party may not write.
@@ -75,8 +76,16 @@ var doubtWords = map[string]struct{ one, many, behind, do string }{
 	DoubtZeros: {"has zeros in front", "have zeros in front", ", and others have none",
 		alike + ", or give the column the recipe number in the charter"},
 	DoubtBlanks: {"has a blank inside", "have blanks inside", "", "write the column without them"},
+	DoubtTotal:  {"is a word that stands before sums", "are words that stand before sums", "", "leave the row out"},
 	DoubtCase: {"equals another but for capitals", "equal others but for capitals", "",
 		alike + ", or give the column the recipe casefold in the charter"},
+}
+
+// totals are words that spreadsheets have in front of sums and means.
+var totals = map[string]bool{
+	"total": true, "totals": true, "grand total": true, "sum": true, "average": true, "mean": true, "count": true,
+	"summe": true, "gesamt": true, "gesamtsumme": true, "mittelwert": true, "somme": true, "moyenne": true, "totale": true,
+	"suma": true, "média": true, "totaal": true, "合计": true, "总计": true,
 }
 
 // mostCompared is how many cells of a kind are tried under a recipe: where it makes all of so many alike, it does so
@@ -152,6 +161,9 @@ func lookAtIDs(column string, cells []string, lines []int32, text bool, same fun
 		default:
 			shape.unbroken = shape.unbroken || !whole
 		}
+		if totals[strings.ToLower(strings.TrimRight(cell, ":"))] {
+			found[DoubtTotal].add(line, func() bool { return false })
+		}
 		if other, is := folded.other(cell); is {
 			found[DoubtCase].add(line, as(other))
 		}
@@ -164,8 +176,10 @@ func lookAtIDs(column string, cells []string, lines []int32, text bool, same fun
 		b.rows, b.differ = b.rows+blanksOfTexts.rows, b.differ || blanksOfTexts.differ
 	}
 	found[DoubtZeros].differ = found[DoubtZeros].differ && shape.plain > 0 && shape.shortest != shape.longest
+	found[DoubtTotal].differ = found[DoubtTotal].differ && shape.whole > shape.texts
 	found[DoubtExponent].differ = found[DoubtExponent].differ && !shape.letters // 12E45 is a text beside 12F45
-	for _, kind := range []string{DoubtPoint, DoubtExponent, DoubtGroups, DoubtZeros, DoubtBlanks, DoubtCase} {
+	for _, kind := range []string{DoubtPoint, DoubtExponent, DoubtGroups, DoubtZeros, DoubtBlanks, DoubtCase,
+		DoubtTotal} {
 		if d := found[kind]; d.differ {
 			look.Doubts = append(look.Doubts, d.doubt(kind, look, text))
 		}

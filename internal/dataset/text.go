@@ -58,6 +58,9 @@ const headSize = 4096
 // utf16 says what a file in UTF-16 is, and what to do with it.
 const utf16 = "UTF-16, as Excel's Unicode text is; save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8"
 
+// savedByR says what a file is that R has saved.
+const savedByR = "one of R; write it with write.csv(x, FILE, row.names = FALSE)"
+
 // foreign are the first bytes of files that are no tables as text, and what to do with one.
 var foreign = []struct{ begins, is string }{
 	{"PK\x03\x04", "a zip archive, as Excel's .xlsx is; save the sheet as CSV in UTF-8"},
@@ -66,6 +69,8 @@ var foreign = []struct{ begins, is string }{
 	{"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it, or give it as exec:zstdcat FILE"},
 	{"\xfd7zXZ", "compressed by xz; unpack it, or give it as exec:xzcat FILE"},
 	{"BZh", "compressed by bzip2; unpack it, or give it as exec:bzcat FILE"},
+	{"\xff\xfe\x00\x00", "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"},
+	{"\x00\x00\xfe\xff", "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"},
 	{"\xff\xfe", utf16},
 	{"\xfe\xff", utf16},
 	{"ARROW1", "Arrow (Feather); write it as Parquet or CSV"},
@@ -76,6 +81,17 @@ var foreign = []struct{ begins, is string }{
 	{"\x89HDF", "HDF5; write it as Parquet or CSV"},
 	{"$FL2", "one of SPSS; save it as CSV in UTF-8"},
 	{"<stata_dta>", "one of Stata; save it as CSV in UTF-8"},
+	{"HEADER RECORD*******LIB", "a transport file of SAS; save it as CSV in UTF-8"},
+	{"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea\x81\x60", "one of SAS; save it as CSV in UTF-8"},
+	{"RDX", savedByR}, {"RDA", savedByR}, {"X\n\x00", savedByR}, {"A\n2\n", savedByR}, {"A\n3\n", savedByR},
+	{"\x80\x04\x95", "a pickle of Python; write it as Parquet or CSV"},
+	{"%PDF", "PDF; want the table that it was made from, as CSV in UTF-8"},
+	{"{\\rtf", "RTF; save it as CSV in UTF-8"},
+	{"@relation", "ARFF, as Weka writes; save it as CSV in UTF-8"},
+	{"@RELATION", "ARFF, as Weka writes; save it as CSV in UTF-8"},
+	{"INSERT INTO", "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"},
+	{"CREATE TABLE", "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"},
+	{"version https://git-lfs", "a pointer of Git LFS in the place of the file; fetch that with git lfs pull"},
 	{"<?xml", "XML; save it as CSV in UTF-8"},
 	{"<!DOCTYPE", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
 	{"<html", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
@@ -103,6 +119,10 @@ func (t *text) skipMark() error {
 	}
 	if bytes.IndexByte(head, 0) >= 0 && !utf8.Valid(head) {
 		return errors.New("the file is not text; want CSV or LIBSVM, also gzipped, or Parquet")
+	}
+	if at := bytes.IndexByte(head, '\r'); at >= 0 && at < len(head)-1 && bytes.IndexByte(head, '\n') < 0 {
+		return errors.New("the file has lines that end in CR alone, as those of old Macs do; save it as CSV in UTF-8, or " +
+			"convert it: tr '\\r' '\\n'")
 	}
 	if err := keys.CheckKind(head, "hanse-table-v1"); err != nil {
 		return err
