@@ -39,7 +39,9 @@ func undisguise(cell string) (d disguise, ok bool) {
 	if before, is := strings.CutSuffix(rest, behind); is && !d.brackets {
 		d.minus, rest = true, strings.TrimRight(before, blanks)
 	}
-	rest = exponent.ReplaceAllString(rest, "$1")
+	if strings.ContainsAny(rest, "eE") {
+		rest = exponent.ReplaceAllString(rest, "$1")
+	}
 	digit := func(r rune) bool { return '0' <= r && r <= '9' }
 	first, last := strings.IndexFunc(rest, digit), strings.LastIndexFunc(rest, digit)
 	if first < 0 {
