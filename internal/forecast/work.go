@@ -244,9 +244,11 @@ func padded(bits int) float64 {
 
 // shared is a training or prediction on shares of three.
 func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
-	p, err := sealed.WithFacts(sealed.WithDefaults(p), c.Parties)
-	if err != nil {
-		return nil, err
+	if p = sealed.WithDefaults(p); c.Job.Task == contract.TaskTrain { // a prediction's are its model's, bins and all
+		var err error
+		if p, err = sealed.WithFacts(p, c.Parties); err != nil {
+			return nil, err
+		}
 	}
 	w, rows, d := new(work), float64(c.Rows()), float64(p.Features)
 	var three [rss.Roles]int

@@ -2,10 +2,14 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/figures"
+	"github.com/hanse-project/hanse/internal/forecast"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -48,15 +52,26 @@ func TestALabelHolderWithLabelsAlone(t *testing.T) {
 				}
 			}
 			l.startAll()
-			_, h, err := l.propose(c.of(l.job("train", c.head+`record = "full"`, c.parameters)))
+			l.nodes[0].config.Speeds = func() (*forecast.Speeds, error) { return forecast.ReadSpeeds(l.dirs[0]) }
+			trained, h, err := l.propose(c.of(l.job("train", c.head+`record = "full"`, c.parameters)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			l.wantVerdict(h, c.verdict)
 			head := c.head + fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", h)
-			_, scored, err := l.propose(c.of(l.job("predict", head, "")))
+			predicted, scored, err := l.propose(c.of(l.job("predict", head, "")))
 			if err != nil {
 				t.Fatal(err)
+			}
+			for what, r := range map[string]*jobs.Report{"training": trained, "prediction": predicted} {
+				if r.Forecast == nil || r.Forecast.Forecast.Seconds == 0 {
+					t.Errorf("the %s was forecast as %+v", what, r.Forecast)
+				}
+				opens := what == "prediction" || c.head == ""
+				if (r.Figures != nil) != opens || opens && !slices.ContainsFunc(r.Figures.Against,
+					func(a figures.Rival) bool { return a.Name == figures.Guessing }) {
+					t.Errorf("the %s has figures %+v", what, r.Figures)
+				}
 			}
 			labels, wrong := allLines(t, l.tablePath(0, "test")), 0
 			lines := allLines(t, l.scoresOf("bank", scored))

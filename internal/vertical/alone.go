@@ -39,7 +39,7 @@ type Alone struct {
 
 // AloneFunction is a function of the kernel model, and beside it one of the linear model.
 type AloneFunction struct {
-	Alpha     []float64 `cbor:"1,keyasint"`
+	Alpha     []float64 `cbor:"1,keyasint"` // empty where it has labels alone, and can but guess
 	Intercept float64   `cbor:"2,keyasint"`
 	Weights   []float64 `cbor:"3,keyasint,omitempty"` // nil where there are too many columns
 	Offset    float64   `cbor:"4,keyasint"`
@@ -69,6 +69,10 @@ func FitAlone(p *Prepared, params fdskl.Params, workers int) (*Alone, error) {
 	rng := rand.New(rand.NewChaCha8(keys.HashOf("hanse alone rows v1", []byte(params.Seed))))
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	a.describe(p.Labels.Values, rows)
+	if len(p.Columns) == 0 {
+		a.Sigma, a.Rows = 1, len(rows)
+		return a, nil
+	}
 	rows = rows[:min(len(rows), aloneRows)]
 	a.Rows = len(rows)
 	x, y, err := a.rowsOf(p, rows)
@@ -286,10 +290,13 @@ func (a *Alone) fitLinear(p *Prepared, x *kernel.Matrix, y []float64, rows []int
 }
 
 // Score returns the scores of some rows of a table by the kernel model and by the linear one, nil where there is none,
-// row-major [rows][functions], in the label's own units where it is a number. m is this party's part of the model that
-// is held against them.
+// as where the label holder has labels alone, row-major [rows][functions], in the label's own units where it is a
+// number. m is this party's part of the model that is held against them.
 func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int) (kernels, linear []float64,
 	err error) {
+	if len(a.Functions[0].Alpha) == 0 {
+		return nil, nil, nil
+	}
 	table := kernel.Cosines()
 	for some := range slices.Chunk(rows, fdskl.ScoreRows) {
 		x, err := PrepareScoring(t.Select(some), m)
@@ -345,7 +352,8 @@ func DecodeAlone(data []byte) (*Alone, error) {
 	bad := a.Sigma <= 0 || a.Params.Features < 1 || a.Params.Features > aloneFeatures || len(a.Functions) == 0 ||
 		len(a.Functions) != a.Params.Scores() || a.Frequent < 0 || a.Frequent >= max(2, len(a.Functions))
 	for _, f := range a.Functions {
-		bad = bad || len(f.Alpha) != a.Params.Features || len(f.Weights) != len(a.Functions[0].Weights)
+		bad = bad || len(f.Alpha) != len(a.Functions[0].Alpha) || len(f.Alpha) != 0 && len(f.Alpha) != a.Params.Features ||
+			len(f.Weights) != len(a.Functions[0].Weights)
 		numbers = slices.Concat(numbers, f.Alpha, f.Weights, []float64{f.Intercept, f.Offset})
 	}
 	if bad || slices.ContainsFunc(numbers, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {

@@ -289,7 +289,10 @@ func (j *judged) rivals(rows []int) (against []rival, err error) {
 			return nil, err
 		}
 		alone := j.model.Params.Active[0] + figures.Alone
-		against = append(against, guess, rival{alone, kernels})
+		against = append(against, guess)
+		if kernels != nil {
+			against = append(against, rival{alone, kernels})
+		}
 		if linear != nil {
 			against = append(against, rival{alone + ", linear", linear})
 		}
