@@ -37,9 +37,9 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 		c = strings.TrimSpace(c)
 		return len(c) > 1 && c[0] == '\'' && c[len(c)-1] == '\''
 	}
-	if !slices.ContainsFunc(cells, func(c string) bool { return !apostrophes(c) }) {
+	if len(cells) > 0 && !slices.ContainsFunc(cells, func(c string) bool { return !apostrophes(c) }) {
 		return nil, fmt.Errorf("line 1: the names stand between apostrophes, as in %s: write none, or \" in their place",
-			cells[0])
+			quote(cells[0]))
 	}
 	for i, c := range cells {
 		name := strings.Clone(strings.TrimSpace(c))

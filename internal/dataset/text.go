@@ -58,44 +58,54 @@ const headSize = 4096
 // utf16 says what a file in UTF-16 is, and what to do with it.
 const utf16 = "UTF-16, as Excel's Unicode text is; save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8"
 
-// savedByR says what a file is that R has saved.
-const savedByR = "one of R; write it with write.csv(x, FILE, row.names = FALSE)"
-
-// foreign are the first bytes of files that are no tables as text, and what to do with one.
-var foreign = []struct{ begins, is string }{
-	{"PK\x03\x04", "a zip archive, as Excel's .xlsx is; save the sheet as CSV in UTF-8"},
-	{"\xd0\xcf\x11\xe0", "one of an old Excel (.xls); save the sheet as CSV in UTF-8"},
-	{"SQLite format 3\x00", "a SQLite database; give it as sqlite:FILE?query=SELECT …"},
-	{"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it, or give it as exec:zstdcat FILE"},
-	{"\xfd7zXZ", "compressed by xz; unpack it, or give it as exec:xzcat FILE"},
-	{"BZh", "compressed by bzip2; unpack it, or give it as exec:bzcat FILE"},
-	{"\xff\xfe\x00\x00", "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"},
-	{"\x00\x00\xfe\xff", "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"},
-	{"\xff\xfe", utf16},
-	{"\xfe\xff", utf16},
-	{"ARROW1", "Arrow (Feather); write it as Parquet or CSV"},
-	{"FEA1", "Feather; write it as Parquet or CSV"},
-	{"\xff\xff\xff\xff", "a stream of Arrow; write it as Parquet or CSV"},
-	{"ORC", "ORC; write it as Parquet or CSV"},
-	{"Obj\x01", "Avro; write it as Parquet or CSV"},
-	{"\x89HDF", "HDF5; write it as Parquet or CSV"},
-	{"$FL2", "one of SPSS; save it as CSV in UTF-8"},
-	{"<stata_dta>", "one of Stata; save it as CSV in UTF-8"},
-	{"HEADER RECORD*******LIB", "a transport file of SAS; save it as CSV in UTF-8"},
-	{"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea\x81\x60", "one of SAS; save it as CSV in UTF-8"},
-	{"RDX", savedByR}, {"RDA", savedByR}, {"X\n\x00", savedByR}, {"A\n2\n", savedByR}, {"A\n3\n", savedByR},
-	{"\x80\x04\x95", "a pickle of Python; write it as Parquet or CSV"},
-	{"%PDF", "PDF; want the table that it was made from, as CSV in UTF-8"},
-	{"{\\rtf", "RTF; save it as CSV in UTF-8"},
-	{"@relation", "ARFF, as Weka writes; save it as CSV in UTF-8"},
-	{"@RELATION", "ARFF, as Weka writes; save it as CSV in UTF-8"},
-	{"INSERT INTO", "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"},
-	{"CREATE TABLE", "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"},
-	{"version https://git-lfs", "a pointer of Git LFS in the place of the file; fetch that with git lfs pull"},
-	{"<?xml", "XML; save it as CSV in UTF-8"},
-	{"<!DOCTYPE", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
-	{"<html", "a page of the web (HTML), as a server sends in place of a file; fetch the file again"},
+// foreign are the first bytes of files that are no tables as text, and what to do with one. Some of them are a word
+// that a column may be called: those files have bytes in them that no text has.
+var foreign = []struct {
+	begins, is string
+	word       bool
+}{
+	{"PK\x03\x04", "a zip archive, as Excel's .xlsx is; save the sheet as CSV in UTF-8", false},
+	{"\xd0\xcf\x11\xe0", "one of an old Excel (.xls); save the sheet as CSV in UTF-8", false},
+	{"SQLite format 3\x00", "a SQLite database; give it as sqlite:FILE?query=SELECT …", false},
+	{"\x28\xb5\x2f\xfd", "compressed by zstd; unpack it, or give it as exec:zstdcat FILE", false},
+	{"\xfd7zXZ", "compressed by xz; unpack it, or give it as exec:xzcat FILE", false},
+	{"BZh", "compressed by bzip2; unpack it, or give it as exec:bzcat FILE", true},
+	{"\xff\xfe\x00\x00", utf32, false},
+	{"\x00\x00\xfe\xff", utf32, false},
+	{"\xff\xfe", utf16, false},
+	{"\xfe\xff", utf16, false},
+	{"ARROW1", "Arrow (Feather); write it as Parquet or CSV", true},
+	{"FEA1", "Feather; write it as Parquet or CSV", true},
+	{"\xff\xff\xff\xff", "a stream of Arrow; write it as Parquet or CSV", false},
+	{"ORC", "ORC; write it as Parquet or CSV", true},
+	{"Obj\x01", "Avro; write it as Parquet or CSV", false},
+	{"\x89HDF", "HDF5; write it as Parquet or CSV", false},
+	{"$FL2", "one of SPSS; save it as CSV in UTF-8", true},
+	{"<stata_dta>", "one of Stata; save it as CSV in UTF-8", false},
+	{"HEADER RECORD*******LIB", "a transport file of SAS; save it as CSV in UTF-8", false},
+	{sas7bdat, "one of SAS; save it as CSV in UTF-8", false},
+	{"RDX2\n", savedByR, false}, {"RDX3\n", savedByR, false}, {"RDA2\n", savedByR, false}, {"RDA3\n", savedByR, false},
+	{"X\n\x00", savedByR, false}, {"A\n2\n", savedByR, false}, {"A\n3\n", savedByR, false},
+	{"\x80\x04\x95", "a pickle of Python; write it as Parquet or CSV", false},
+	{"%PDF", "PDF; want the table that it was made from, as CSV in UTF-8", false},
+	{"{\\rtf", "RTF; save it as CSV in UTF-8", false},
+	{"@relation", "ARFF, as Weka writes; save it as CSV in UTF-8", false},
+	{"@RELATION", "ARFF, as Weka writes; save it as CSV in UTF-8", false},
+	{"INSERT INTO ", sqlText, false},
+	{"CREATE TABLE ", sqlText, false},
+	{"version https://git-lfs", "a pointer of Git LFS in the place of the file; fetch that with git lfs pull", false},
+	{"<?xml", "XML; save it as CSV in UTF-8", false},
+	{"<!DOCTYPE", "a page of the web (HTML), as a server sends in place of a file; fetch the file again", false},
+	{"<html", "a page of the web (HTML), as a server sends in place of a file; fetch the file again", false},
 }
+
+// What several of them are.
+const (
+	utf32    = "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"
+	savedByR = "one of R; write it with write.csv(x, FILE, row.names = FALSE)"
+	sas7bdat = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea\x81\x60"
+	sqlText  = "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"
+)
 
 // skipMark skips a UTF-8 byte order mark, and refuses an empty file and what is no table.
 func (t *text) skipMark() error {
@@ -106,8 +116,10 @@ func (t *text) skipMark() error {
 		}
 		return err
 	}
+	whole := head[:max(0, len(head)-utf8.UTFMax)] // a sign may be cut at the end
+	noText := bytes.ContainsFunc(whole, func(r rune) bool { return r == utf8.RuneError || r < '\t' })
 	for _, f := range foreign {
-		if bytes.HasPrefix(head, []byte(f.begins)) {
+		if bytes.HasPrefix(head, []byte(f.begins)) && (noText || !f.word) {
 			return fmt.Errorf("the file is %s", f.is)
 		}
 	}
