@@ -188,6 +188,12 @@ type Range struct {
 	beyond float64 // how far it is, in widths of the range
 }
 
+// Notable reports whether it is more than what a few of so many rows like the training's have: levels are, and numbers
+// where one lies half the range's width beyond it, or one row of twenty does.
+func (u Unseen) Notable(rows int) bool {
+	return u.Range == nil || u.Range.beyond > 0.5 || 20*u.Rows > rows
+}
+
 // String says how many rows have such a cell.
 func (u Unseen) String() string {
 	rows := "1 row"

@@ -210,6 +210,17 @@ func TestNumbersThatTrainingNeverSaw(t *testing.T) {
 			t.Errorf("%s: %v, want %d rows and %s", c.scaling, got, c.rows, c.says)
 		}
 	}
+	for _, c := range []struct {
+		value float64
+		of    int // rows
+		want  bool
+	}{{10, 1, false}, {11, 100, false}, {15, 100, false}, {15.1, 100, true}, {-5.1, 100, true}, {11, 19, true}} {
+		u := (&Normaliser{[]Scale{{Column: "x", Scaling: MinMax, Divisor: 10}}}).Unseen(
+			[]Column{{Name: "x", Values: []float64{c.value}}})
+		if got := len(u) > 0 && u[0].Notable(c.of); got != c.want {
+			t.Errorf("%v in one of %d rows, trained on 0 to 10, is notable: %v", c.value, c.of, got)
+		}
+	}
 	day := Unseen{Column: "since", Rows: 2, Range: &Range{Low: 18262, High: 19357.5, Farthest: 20000.2, Days: true}}
 	if got := day.String(); got != `column "since": 2 rows with numbers that training never saw (2024-10-04; it had `+
 		`2020-01-01 to 2022-12-31)` {

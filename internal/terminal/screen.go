@@ -39,6 +39,8 @@ func (s *Screen) Show(e jobs.Event) {
 	case jobs.EventProgress:
 		s.progress(e)
 	case jobs.EventSummary, jobs.EventDone:
+	case jobs.EventWarning:
+		s.line(strings.TrimSuffix(wording.Hang("    ", e.Text), "\n"))
 	default:
 		s.line("    " + e.Text)
 	}

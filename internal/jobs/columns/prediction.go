@@ -248,17 +248,22 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	return report, durable.WriteFile(report.Scores, b.Bytes())
 }
 
-// unseen lists what training never saw in scored rows, and warns the columns' owner, alone, of the first few.
+// unseen lists what training never saw in scored rows, and warns the columns' owner, alone, of the first few that are
+// more than chance.
 func (p *prediction) unseen(r *session, rows *dataset.Table) []kernel.Unseen {
 	const warned = 5
-	all := vertical.Unseen(rows, p.model)
-	for i, u := range all {
-		if i == warned {
-			r.Warn(fmt.Sprintf("%s more with what training never saw, which hanse result lists",
-				wording.Count(len(all)-warned, "column")))
-			break
+	all, n := vertical.Unseen(rows, p.model), 0
+	for _, u := range all {
+		if !u.Notable(rows.Rows()) {
+			continue
 		}
-		r.Warn(u.String())
+		if n++; n <= warned {
+			r.Warn(u.String())
+		}
+	}
+	if n > warned {
+		r.Warn(fmt.Sprintf("%s more with what training never saw, which hanse result lists",
+			wording.Count(n-warned, "column")))
 	}
 	return all
 }
