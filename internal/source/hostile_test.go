@@ -23,7 +23,12 @@ import (
 // forge writes a Parquet file whose metadata somebody has changed.
 func forge(t testing.TB, change func(*format.FileMetaData)) string {
 	t.Helper()
-	path := writeParquet(t, filepath.Join(t.TempDir(), "forged.parquet"), people())
+	return forgeFile(t, writeParquet(t, filepath.Join(t.TempDir(), "forged.parquet"), people()), change)
+}
+
+// forgeFile is forge of a file that there is.
+func forgeFile(t testing.TB, path string, change func(*format.FileMetaData)) string {
+	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +85,49 @@ func TestForgedParquet(t *testing.T) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestChunksOfFalseNames has whoever made a file call a flat column's values by a nested column's name, so that their
+// pages are not held against the limits before the decoder takes memory for them.
+func TestChunksOfFalseNames(t *testing.T) {
+	type tagged struct {
+		ID   string   `parquet:"id"`
+		Tags []string `parquet:"tags,list"`
+	}
+	path := writeParquet(t, filepath.Join(t.TempDir(), "tags.parquet"), []tagged{{"a long id", nil}})
+	small := StandardLimits()
+	small.Page = 4
+	for _, name := range []string{"id", "tags"} {
+		forgeFile(t, path, func(m *format.FileMetaData) {
+			m.RowGroups[0].Columns[0].MetaData.PathInSchema = []string{name}
+		})
+		if _, _, err := read(path, small); err == nil || !strings.Contains(err.Error(), "bytes; the limit is 4") {
+			t.Errorf("values of the column id that are called %s: %v", name, err)
+		}
+	}
+}
+
+// TestValuesBehindTheRows reads files whose metadata claim fewer rows than their columns have: what stands behind them
+// is not left out in silence.
+func TestValuesBehindTheRows(t *testing.T) {
+	type number struct {
+		X int64 `parquet:"x"`
+	}
+	path := filepath.Join(t.TempDir(), "pages.parquet")
+	rows := make([]number, 300)
+	if err := parquet.WriteFile(path, rows, parquet.PageBufferSize(100*8)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int64{300, 200, 250} {
+		forgeFile(t, path, func(m *format.FileMetaData) { m.NumRows, m.RowGroups[0].NumRows = n, n })
+		_, read, err := read(path, StandardLimits())
+		if n == 300 && (err != nil || len(read) != 300) {
+			t.Fatalf("%d rows, %v", len(read), err)
+		}
+		if want := "there are values behind its last row"; n < 300 && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d of 300 rows: %v, want %s", n, err, want)
+		}
 	}
 }
 

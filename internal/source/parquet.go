@@ -156,17 +156,18 @@ func openParquet(r io.ReaderAt, size int64, lim Limits, flat bool) (*parquet.Fil
 	if n := f.NumRows(); n < 0 || n > lim.Rows {
 		return nil, fmt.Errorf("the file says that it has %d rows; the limit is %d", n, lim.Rows)
 	}
-	nested := make(map[string]bool)
+	// By the place among the columns of values, as the decoder goes by it: their names are but claims.
+	nested := make(map[int]bool)
 	for _, c := range f.Root().Columns() {
 		if err := checkFlat(c); err != nil && flat {
 			return nil, fmt.Errorf("column %s %w", quote(c.Name()), err)
 		} else if err != nil {
-			nested[c.Name()] = true
+			addLeaves(nested, c)
 		}
 	}
 	for _, g := range f.Metadata().RowGroups {
 		for i := range g.Columns {
-			if path := g.Columns[i].MetaData.PathInSchema; len(path) > 0 && nested[path[0]] {
+			if nested[i] {
 				continue
 			}
 			if err := checkPages(r, size, &g.Columns[i].MetaData, g.NumRows, lim); err != nil {
@@ -176,6 +177,16 @@ func openParquet(r io.ReaderAt, size int64, lim Limits, flat bool) (*parquet.Fil
 		}
 	}
 	return f, nil
+}
+
+// addLeaves adds which columns of values a column is made of.
+func addLeaves(leaves map[int]bool, c *parquet.Column) {
+	if c.Leaf() {
+		leaves[c.Index()] = true
+	}
+	for _, child := range c.Columns() {
+		addLeaves(leaves, child)
+	}
 }
 
 // checkFlat refuses a column that has more than one value in a cell.
@@ -287,6 +298,9 @@ func (t *table) next() (cells []string, err error) {
 // advance reads the next row's cells.
 func (t *table) advance() error {
 	for t.left == 0 {
+		if err := t.checkEnds(); err != nil {
+			return err
+		}
 		if len(t.groups) == 0 {
 			if err := t.nextPart(); err != nil {
 				return err
@@ -324,13 +338,34 @@ func (t *table) advance() error {
 	return nil
 }
 
+// checkEnds refuses a group of whose columns one goes on behind the last row.
+func (t *table) checkEnds() error {
+	for i, c := range t.columns {
+		if c.pages == nil {
+			continue
+		}
+		_, err := c.next()
+		switch err {
+		case errEnds:
+			continue
+		case nil:
+			err = errors.New("there are values behind its last row")
+		}
+		return fmt.Errorf("the Parquet file is damaged at row %d, column %s: %w", t.row, quote(t.names[t.at[i]]), err)
+	}
+	return nil
+}
+
+// errEnds is the error for a column that has no more values in a group.
+var errEnds = errors.New("it ends too early")
+
 // next returns the column's next value, which is good until the next call.
 func (c *column) next() (parquet.Value, error) {
 	for len(c.ready) == 0 {
 		if c.values == nil {
 			page, err := c.pages.ReadPage()
 			if err == io.EOF {
-				return parquet.Value{}, errors.New("it ends too early")
+				return parquet.Value{}, errEnds
 			}
 			if err != nil {
 				return parquet.Value{}, err
