@@ -179,7 +179,7 @@ func (n *notation) bare(cell string) (body, sign string, ok bool) {
 }
 
 // joined takes the separators out between thousands, or between thousands, lakhs and crores: three digits stand behind
-// the last, two or three between two.
+// the last, two or three between two, and no thousands begin with 0: 0.123 is less than one, whatever the others are.
 func joined(whole, separators string) (string, bool) {
 	var groups []string
 	for rest := whole; ; {
@@ -194,7 +194,8 @@ func joined(whole, separators string) (string, bool) {
 	for i, g := range groups {
 		last := i == len(groups)-1
 		switch {
-		case !allDigits(g), g == "", i == 0 && len(g) > 3, last && len(g) != 3, i > 0 && !last && len(g) != 2 && len(g) != 3:
+		case !allDigits(g), g == "", i == 0 && (len(g) > 3 || g[0] == '0'), last && len(g) != 3,
+			i > 0 && !last && len(g) != 2 && len(g) != 3:
 			return "", false
 		}
 	}

@@ -36,6 +36,13 @@ func TestNumbersAsFilesWriteThem(t *testing.T) {
 		{german, "1.2345", ""},
 		{german, "1234.567", ""},
 		{german, "31.12.2024", ""},
+		{german, "0.123", ""}, // an eighth, as programs write it, and not 123
+		{german, "-0.123", ""},
+		{german, "01.234", ""},
+		{german, "0,123", "0.123"},
+		{Options{Thousands: ","}, "0,123", ""},
+		{Options{Thousands: ","}, "0,000.5", ""},
+		{Options{Thousands: space}, "0 123", ""},
 		{Options{Thousands: ","}, "1,234.50", "1234.50"},
 		{Options{Thousands: ","}, "12,34,567.8", "1234567.8"},
 		{Options{Thousands: ","}, "1,5", ""},
