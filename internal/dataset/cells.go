@@ -90,11 +90,27 @@ func (c *cells) add(cell string, at place) {
 		}
 		c.over, c.texts, c.first, c.codes, c.code = true, nil, nil, nil, nil
 	}
-	v, err := c.number(cell, c.order, at)
-	if err != nil && c.bad == nil { // of one that begins with a text it is not
-		c.bad = err
+	v := c.value(cell, c.order)
+	if math.IsNaN(v) && c.bad == nil { // of one that begins with a text it is not
+		_, c.bad = c.number(cell, c.order, at)
 	}
 	c.put(0, v)
+}
+
+// value reads a cell as number does, without saying what is wrong with it, for which all texts are looked at.
+func (c *cells) value(cell, order string) float64 {
+	v, ok := 0.0, false
+	if order != "" {
+		v, ok = parseDate(cell, order)
+	} else {
+		var class class
+		v, class = c.numbered.parse(cell)
+		ok = class == isNumber
+	}
+	if !ok {
+		return math.NaN()
+	}
+	return v
 }
 
 // number reads a cell as a number, or as a date where an order is given; NaN is not one.
@@ -155,7 +171,7 @@ func (c *cells) parsed(order string) []float64 {
 	of := make([]float64, 1+len(c.texts))
 	of[0] = math.NaN()
 	for i, text := range c.texts {
-		of[1+i], _ = c.number(text, order, c.first[i])
+		of[1+i] = c.value(text, order)
 	}
 	values := make([]float64, len(c.codes))
 	for i, code := range c.codes {

@@ -428,3 +428,24 @@ func FuzzNotation(f *testing.F) {
 		disguised([]string{cell, unit + cell, cell + unit}, n)
 	})
 }
+
+// TestManyTextsInDisguiseAreLookedAtOnce has a table whose owner's program wrote a number first and then texts, more of
+// them than a categorical column has: what they are is found out once, and not again at each of them.
+func TestManyTextsInDisguiseAreLookedAtOnce(t *testing.T) {
+	const rows = 5000
+	var b strings.Builder
+	b.WriteString("id,x\n0,5\n")
+	for i := 1; i < rows; i++ {
+		fmt.Fprintf(&b, "%d,$%d.25\n", i, i)
+	}
+	each := testing.AllocsPerRun(1, func() {
+		_, err := parse(strings.NewReader(b.String()), asCSV, Options{}, standardLimits())
+		if want := `row 2 (line 3), column "x": "$1.25" is not read as a number`; err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}) / rows
+	if each > 100 {
+		t.Errorf("%.0f pieces of memory for each row, want 100 at most", each)
+	}
+}
