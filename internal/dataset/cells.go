@@ -32,6 +32,7 @@ type cells struct {
 	bad    *cellError // the first cell that does not fit that
 	hint   string     // what the first texts are where they are numbers in disguise
 	order  string     // how its dates are read; "": they are none
+	units  []string   // of its numbers, while they are few; several stand for a doubt
 	values []float64  // NaN: missing or no number; nil where it begins with a text
 
 	holes     int
@@ -105,12 +106,27 @@ func (c *cells) value(cell, order string) float64 {
 	} else {
 		var class class
 		v, class = c.numbered.parse(cell)
-		ok = class == isNumber
+		if ok = class == isNumber; ok {
+			c.addUnits(cell)
+		}
 	}
 	if !ok {
 		return math.NaN()
 	}
 	return v
+}
+
+// fewUnits is how many units of a column are named.
+const fewUnits = 3
+
+// addUnits notes the units of a number where the table has several.
+func (c *cells) addUnits(cell string) {
+	if c.numbered == nil || len(c.numbered.units) < 2 || len(c.units) == fewUnits {
+		return
+	}
+	if _, _, units, _ := c.numbered.bare(cell); units != "" && !slices.Contains(c.units, units) {
+		c.units = append(c.units, units)
+	}
 }
 
 // number reads a cell as a number, or as a date where an order is given; NaN is not one.

@@ -154,6 +154,9 @@ func (n *notation) decimals() string {
 // leastLettered is how many different numbers with a unit in letters a column has at least: 3G, 4G and 5G are names.
 const leastLettered = 5
 
+// mostUnits is how many units the numbers of a column have at most.
+const mostUnits = 8
+
 // disguised says what the texts of a column are where they are numbers that are not read as such, and the options that
 // read them; empty where they are none, or half of them. The texts are different ones.
 func disguised(texts []string, n *notation) string {
@@ -187,6 +190,8 @@ func disguised(texts []string, n *notation) string {
 	}
 	with, say, ok := signs.options(n)
 	switch {
+	case len(units) > mostUnits: // names, with a number in each
+		return ""
 	case !hidden || 2*numbers <= len(texts) || lettered > 0 && numbers < leastLettered:
 		return ""
 	case !ok:
@@ -228,6 +233,9 @@ func disguised(texts []string, n *notation) string {
 	}
 	return whole + strings.Join(are, ", ") + toRead + strings.Join(say, " and ")
 }
+
+// oneUnit is what to do with numbers of several units.
+const oneUnit = "unless these mean the same, first write all cells in one unit"
 
 // sameUnits are words for one unit each.
 var sameUnits = [][]string{
@@ -276,11 +284,11 @@ func union(a, b []string) []string {
 func together(advice []string) string {
 	var o Options
 	for _, said := range advice {
-		_, say, _ := strings.Cut(said, toRead)
+		_, say, reads := strings.Cut(said, toRead)
 		w, err := parseWritten(strings.ReplaceAll(say, " and ", "\n"))
-		if err != nil || o.Decimal != "" && w.Decimal != "" && o.Decimal != w.Decimal ||
+		if err != nil || !reads || o.Decimal != "" && w.Decimal != "" && o.Decimal != w.Decimal ||
 			o.Thousands != "" && w.Thousands != "" && o.Thousands != w.Thousands {
-			return "" // one could be read in two ways, or they contradict each other
+			return "" // one could be read in two ways or in none, or they contradict each other
 		}
 		o.Units, o.Decimal = union(o.Units, w.Units), cmp.Or(o.Decimal, w.Decimal)
 		o.Thousands = cmp.Or(o.Thousands, w.Thousands)

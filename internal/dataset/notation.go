@@ -118,7 +118,7 @@ func (n *notation) plain(cell string) (text string, ok bool) {
 	if n == nil {
 		return cell, decimal(cell)
 	}
-	body, sign, ok := n.bare(cell)
+	body, sign, _, ok := n.bare(cell)
 	if !ok {
 		return "", false
 	}
@@ -142,8 +142,8 @@ func (n *notation) plain(cell string) (text string, ok bool) {
 	return text, decimal(text)
 }
 
-// bare takes the sign and the units off a number; ok is false where a unit stands there twice.
-func (n *notation) bare(cell string) (body, sign string, ok bool) {
+// bare takes the sign and the units off a number, and returns the units, too; ok is false where one stands there twice.
+func (n *notation) bare(cell string) (body, sign, units string, ok bool) {
 	body = cell
 	takeSign := func() {
 		for _, s := range []string{"-", "+", minus} {
@@ -155,7 +155,7 @@ func (n *notation) bare(cell string) (body, sign string, ok bool) {
 	takeSign()
 	if inner, is := strings.CutPrefix(body, "("); is && sign == "" && slices.Contains(n.units, bracketed) {
 		if inner, is = strings.CutSuffix(inner, ")"); !is {
-			return "", "", false
+			return "", "", "", false
 		}
 		body, sign = strings.Trim(inner, blanks), "-"
 	}
@@ -164,18 +164,18 @@ func (n *notation) bare(cell string) (body, sign string, ok bool) {
 	}
 	for _, unit := range n.units {
 		if rest, is := strings.CutPrefix(body, unit); is && unit != behind {
-			body = strings.TrimLeft(rest, blanks)
+			body, units = strings.TrimLeft(rest, blanks), unit
 			break
 		}
 	}
 	for _, unit := range n.units {
 		if rest, is := strings.CutSuffix(body, unit); is && unit != behind {
-			body = strings.TrimRight(rest, blanks)
+			body, units = strings.TrimRight(rest, blanks), strings.TrimSpace(units+" "+unit)
 			break
 		}
 	}
 	takeSign()
-	return body, strings.TrimPrefix(sign, "+"), body != "" && !strings.ContainsAny(body[:1], "+-")
+	return body, strings.TrimPrefix(sign, "+"), units, body != "" && !strings.ContainsAny(body[:1], "+-")
 }
 
 // joined takes the separators out between thousands, or between thousands, lakhs and crores: three digits stand behind

@@ -249,6 +249,9 @@ func TestWhatIsNoNumberInDisguise(t *testing.T) {
 			`little more than 1`},
 		{[]string{"900", "1,250", "12.50"}, `its cells are numbers with commas between thousands: to read them say ` +
 			`thousands = ","`},
+		{[]string{"5 kg", "300 g", "2 kg", "250 g", "7 kg"}, `its cells are numbers with "kg" and "g", which are not ` +
+			`the same: write all in one, or ignore the column`},
+		{[]string{"$5", "5 $", "$7"}, `its cells are numbers with "$": to read them say units = ["$"]`},
 		{[]string{"5%", "6%", "unknown"}, `2 of its 3 different texts are numbers with "%": to read them say units = ["%"]`},
 	} {
 		if said := disguised(c.cells, nil); said != c.want {
@@ -268,6 +271,7 @@ func TestOneLineReadsAllColumns(t *testing.T) {
 			`to read them all say units = ["$", "%", "()"] and thousands = ","`},
 		{"1,$1,5%,3\n2,$2,6%,4\n", Options{Units: []string{"$"}}, ""},
 		{"1,\"1.250,5\",\"1,250.5\",3\n2,\"2.250,5\",\"2,250.5\",4\n", Options{}, ""}, // they contradict each other
+		{"1,\"$1,250.5\",5%,3\n2,\"€2,250.5\",6%,4\n", Options{}, ""},                 // one has two units
 		{"1,\"1,250\",5%,3\n2,\"2,250\",6%,4\n", Options{}, ""},                       // one could be either
 	} {
 		r, err := parseReading(&source.Source{Text: strings.NewReader("id,a,b,c\n" + c.rows)}, asCSV, c.o, standardLimits())
@@ -285,6 +289,30 @@ func TestOneLineReadsAllColumns(t *testing.T) {
 	if said := disguised([]string{"5%", "6%"}, (&Options{Units: []string{"$"}}).notation()); !strings.HasSuffix(said,
 		`say units = ["$", "%"]`) {
 		t.Errorf("beside a unit: %s", said)
+	}
+}
+
+// TestNumbersOfSeveralUnits: of 5 kg and 300 g but 5 and 300 are read where their owner says so, and the owner hears it,
+// of few different cells and of many.
+func TestNumbersOfSeveralUnits(t *testing.T) {
+	many := ""
+	for i := range 5000 {
+		many += fmt.Sprintf("%d g\n", i)
+	}
+	for _, c := range []struct{ cells, want string }{
+		{"5 kg\n300 g\n7\n", `its cells have the units "kg" and "g", and but their numbers are read: unless these mean ` +
+			`the same, first write all cells in one unit`},
+		{many + "5 kg\n", `its cells have the units "g" and "kg", and but`},
+		{"5 kg\n7\n(3 kg)\n", ""},
+	} {
+		rows := ""
+		for i, cell := range strings.Split(strings.TrimSpace(c.cells), "\n") {
+			rows += fmt.Sprintf("%d,%s\n", i, cell)
+		}
+		s := survey(t, "id,x\n"+rows, Options{Units: []string{"kg", "g", "()"}})
+		if x := s.Columns[0]; x.Kind != KindNumber || !strings.HasPrefix(x.Says, c.want) || c.want == "" && x.Says != "" {
+			t.Errorf("%.20q: %+v, want %s", c.cells, x, c.want)
+		}
 	}
 }
 

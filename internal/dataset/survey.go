@@ -156,9 +156,14 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		return s
 	}
 	s.Kind, s.Features = KindNumber, 1+indicator
-	switch {
-	case u.label:
+	if u.label {
 		s.Features = 0
+	}
+	switch {
+	case len(c.units) > 1:
+		s.Says = fmt.Sprintf("its cells have the units %s, and but their numbers are read: %s", wording.List(quoted(c.units),
+			"and"), oneUnit)
+	case u.label:
 	case u.order != "":
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
 	case c.numbersRows(rows):
