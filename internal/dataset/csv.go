@@ -53,12 +53,15 @@ func (t *texts) clone(s string) string {
 // errEmptyFile is the error for a file without even a header.
 var errEmptyFile = errors.New("the file is empty")
 
-// newCSV starts the reading of a CSV file.
-func newCSV(p *parser, src *text) *csvFile {
+// newCSV starts the reading of a CSV file, or of a TSV file.
+func newCSV(p *parser, src *text, as format) *csvFile {
 	f := &csvFile{parser: p, src: src, rows: csv.NewReader(src)}
 	f.rows.FieldsPerRecord = -1
 	f.rows.ReuseRecord = true
 	f.rows.Comma = p.opts.comma()
+	if as == asTSV && !p.opts.separates() {
+		f.rows.Comma = '\t'
+	}
 	return f
 }
 
@@ -75,7 +78,7 @@ func (f *csvFile) separatedBy() error {
 	if said == "" || o.comma() == 0 {
 		return fmt.Errorf("line 1, %s, says what separates the columns, and it is none of , ; | and the tab", quote(line))
 	}
-	if f.opts.Delimiter != "" && f.opts.comma() != o.comma() {
+	if f.opts.separates() && f.opts.comma() != o.comma() {
 		return fmt.Errorf("line 1 says %s, and the table's options have delimiter = %q", quote(line), f.opts.Delimiter)
 	}
 	f.rows.Comma = o.comma()

@@ -99,6 +99,9 @@ func (o *Options) comma() rune {
 	return 0
 }
 
+// separates reports whether the options say of this very table what separates its columns.
+func (o *Options) separates() bool { return o.Delimiter != "" && !o.Inherited }
+
 // parse reads a number as its file writes it.
 func (n *notation) parse(cell string) (float64, class) {
 	if n == nil {

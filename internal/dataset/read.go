@@ -51,10 +51,7 @@ func Header(location string, o Options) (names []string, err error) {
 		if as == asLIBSVM || as == byContent && src.sniff() == asLIBSVM {
 			return nil, nil
 		}
-		if as == asTSV && o.Delimiter == "" {
-			o.Delimiter = tab
-		}
-		f := newCSV(&parser{opts: Options{Delimiter: o.Delimiter}, lim: lim}, src)
+		f := newCSV(&parser{opts: Options{Delimiter: o.Delimiter, Inherited: o.Inherited}, lim: lim}, src, as)
 		if err := f.separatedBy(); err != nil {
 			return nil, err
 		}
@@ -136,7 +133,9 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 	p := &parser{opts: o, na: o.missingWords(), lim: lim, numbered: o.notation()}
 	reading := &Reading{lim: lim}
 	if s.Text == nil {
-		if o.Delimiter != "" || p.numbered != nil {
+		if o.Inherited {
+			p.numbered = nil
+		} else if o.Delimiter != "" || p.numbered != nil {
 			return nil, errors.New("delimiter, decimal, thousands and units say how a text is written, and this is none: " +
 				"leave them out")
 		}
@@ -156,10 +155,7 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 			}
 			return reading, nil
 		}
-		if as == asTSV && p.opts.Delimiter == "" {
-			p.opts.Delimiter = tab
-		}
-		reading.csv = newCSV(p, src)
+		reading.csv = newCSV(p, src, as)
 	}
 	if err := reading.csv.readHeader(); err != nil {
 		return nil, err

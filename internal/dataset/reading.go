@@ -132,7 +132,7 @@ func (r *Reading) svmTable(o *Options) (*Table, error) {
 	case o.Label != "" && o.Label != svmLabel:
 		return nil, fmt.Errorf("a LIBSVM file has no label column %s; its label column is called %q", quote(o.Label),
 			svmLabel)
-	case o.Delimiter != "" || o.notation() != nil:
+	case !o.Inherited && (o.Delimiter != "" || o.notation() != nil):
 		return nil, errors.New("a LIBSVM file is written in one way: leave delimiter, decimal, thousands and units out")
 	case len(o.Categorical) > 0:
 		return nil, fmt.Errorf("a LIBSVM file has numbers only; column %s cannot be categorical", quote(o.Categorical[0]))

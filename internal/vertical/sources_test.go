@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/source/pgtest"
 	"github.com/hanse-project/hanse/keys"
@@ -83,6 +85,46 @@ func writeCredit(t *testing.T, rows int) map[string]string {
 		"a folder of Parquet": parts, "a command": "exec:cat " + csv, "a command's Parquet": "exec:cat " + single,
 		"SQLite":     "sqlite:" + lite + "?query=SELECT age, id, income, region, married, since FROM credit",
 		"PostgreSQL": create + ";" + insert,
+	}
+}
+
+// TestNewRowsInAnotherForm: a part of a model that was trained on a spreadsheet's text scores the same rows where they
+// come from a program, as Parquet or from a database, and as a .tsv file.
+func TestNewRowsInAnotherForm(t *testing.T) {
+	type row struct {
+		ID   string  `parquet:"id"`
+		Rate float64 `parquet:"rate"`
+	}
+	dir := t.TempDir()
+	of := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(
+		os.WriteFile(of("a.csv"), []byte("id;rate\na;1,5\nb;2,25\nc;4\n"), 0o600),
+		os.WriteFile(of("a.tsv"), []byte("id\trate\na\t1,5\nb\t2,25\nc\t4\n"), 0o600),
+		os.WriteFile(of("said.csv"), []byte("sep=,\nid,rate\na,\"1,5\"\nb,\"2,25\"\nc,4\n"), 0o600),
+		parquet.WriteFile(of("a.parquet"), []row{{"a", 1.5}, {"b", 2.25}, {"c", 4}}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	o := dataset.Options{Delimiter: ";", Decimal: ","}
+	table, err := dataset.Read(of("a.csv"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := kernel.Fit(KernelColumns(table), nil, kernel.FitOptions{Numeric: kernel.MinMax})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &fdskl.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
+	for _, name := range []string{"a.csv", "a.parquet", "a.tsv", "said.csv"} {
+		table, err := dataset.Read(of(name), ScoringOptions(dataset.Options{}, m))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if got := table.Columns[0].Values; !slices.Equal(got, []float64{1.5, 2.25, 4}) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if _, err := dataset.Read(of("a.parquet"), o); err == nil { // what its owner says of it is wrong
+		t.Error("a Parquet file has a delimiter")
 	}
 }
 

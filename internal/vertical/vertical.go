@@ -128,6 +128,7 @@ func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
 func Written(o dataset.Options, m *fdskl.Model) dataset.Options {
 	if r := m.Reading; r != nil && o.Delimiter == "" && o.Decimal == "" && o.Thousands == "" && o.Units == nil {
 		o.Delimiter, o.Decimal, o.Thousands, o.Units = r.Delimiter, r.Decimal, r.Thousands, r.Units
+		o.Inherited = o.Delimiter != "" || o.Decimal != "" || o.Thousands != "" || o.Units != nil
 	}
 	return o
 }
