@@ -31,11 +31,17 @@ func (t *Tables) LoadLabels(name string, m *fdskl.Model, a *alignment.Alignment)
 	return table.Select(rows), nil
 }
 
-// LabelsIn returns the label column of a file of labels beside the named table, which has the same id column.
+// LabelsIn returns the label column of a file of labels beside the named table, which has the same id column. The
+// location can have options, and a file of them lie beside it, as with every table.
 func (t *Tables) LabelsIn(path, name, label string) (*dataset.Table, error) {
 	spec, ok := t.Specs[name]
 	if !ok {
 		return nil, fmt.Errorf("this node has no table %q; it has %s", name, t.Names())
 	}
-	return dataset.Read(path, dataset.Options{ID: spec.Options.ID, Label: label, Only: []string{}})
+	path, o, err := dataset.Locate(path, dataset.Options{ID: spec.Options.ID})
+	if err != nil {
+		return nil, err
+	}
+	o.Label, o.Only = label, []string{}
+	return dataset.Read(path, o)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -207,5 +208,28 @@ func TestStreamsAreFiles(t *testing.T) {
 	tables := NewTables(map[string]TableSpec{"train": {Path: "sqlite:x.db?query=SELECT 1"}})
 	if _, err := tables.OpenStream("train", "y", nil); err == nil || !strings.Contains(err.Error(), "is no file") {
 		t.Error(err)
+	}
+}
+
+// TestLabelsBesideATableAreReadAsTables: a file of labels is written as its options say, in the location or beside it.
+func TestLabelsBesideATableAreReadAsTables(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "labels.csv")
+	if err := os.WriteFile(path, []byte("id;price\na;1.250,5\nb;2.000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tables := NewTables(map[string]TableSpec{"test": {Path: filepath.Join(dir, "test.csv")}})
+	want := []float64{1250.5, 2000}
+	labels, err := tables.LabelsIn(path+"?delimiter=;&decimal=%2C&thousands=.", "test", "price")
+	if err != nil || !slices.Equal(labels.Columns[0].Values, want) {
+		t.Errorf("options in the location: %+v, %v", labels, err)
+	}
+	options := "delimiter = \";\"\ndecimal = \",\"\nthousands = \".\"\n"
+	if err := os.WriteFile(path+".toml", []byte(options), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	labels, err = tables.LabelsIn(path, "test", "price")
+	if err != nil || !slices.Equal(labels.Columns[0].Values, want) {
+		t.Errorf("options beside it: %+v, %v", labels, err)
 	}
 }
