@@ -124,6 +124,11 @@ func (r *Recipe) Normal(i int, cell string) (string, error) {
 		return "", errors.New("the cell is not UTF-8")
 	}
 	column := r.columns[i]
+	if column.Number || column.Digits || column.E164 != "" {
+		if err := noOtherNumbers(cell); err != nil {
+			return "", err
+		}
+	}
 	if column.NFKC {
 		cell = norm.NFKC.String(cell)
 	}

@@ -46,6 +46,14 @@ func TestNormalForms(t *testing.T) {
 		{keys.IDColumn{Name: "c", Digits: true}, "1e+05", "", "exponent"},
 		{keys.IDColumn{Name: "c", Digits: true}, "-5", "", "below zero"},
 		{keys.IDColumn{Name: "c", Digits: true}, "1\uff12", "", "put nfkc before digits"},
+		{keys.IDColumn{Name: "c", Digits: true}, "1 .0", "", "a point or a comma follows a digit"},
+		{keys.IDColumn{Name: "c", Digits: true}, "No . 12", "12", ""},
+		{keys.IDColumn{Name: "c", NFKC: true, Digits: true}, "4711\u00b2", "", "superscript"}, // not 47112
+		{keys.IDColumn{Name: "c", Digits: true}, "4711\u00b2", "", "superscript"},
+		{keys.IDColumn{Name: "c", NFKC: true, Digits: true}, "1\u00bd", "", "superscript"}, // not 112
+		{keys.IDColumn{Name: "c", NFKC: true, Number: true}, "4711\u00b2", "", "superscript"},
+		{keys.IDColumn{Name: "c", NFKC: true, E164: "+31"}, "061234567\u2078", "", "superscript"},
+		{keys.IDColumn{Name: "c", NFKC: true}, "4711\u00b2", "47112", ""}, // a text is what its recipe says
 		{keys.IDColumn{Name: "c", Number: true}, "1.0", "1", ""},
 		{keys.IDColumn{Name: "c", Number: true}, "1e+05", "100000", ""},
 		{keys.IDColumn{Name: "c", Number: true}, "000001", "1", ""},

@@ -37,6 +37,16 @@ func number(cell string) (string, error) {
 	return plain, nil
 }
 
+// noOtherNumbers refuses superscripts, fractions and circled numbers, as marks of footnotes are: nfkc makes digits of
+// them, and 4711 with a small 2 would be 47112.
+func noOtherNumbers(cell string) error {
+	if strings.ContainsFunc(cell, func(c rune) bool { return unicode.Is(unicode.No, c) }) {
+		return errors.New("the cell has a superscript, a fraction or a circled number, which is no digit of an id: write " +
+			"the column in plain digits")
+	}
+	return nil
+}
+
 // onlyDigits refuses cells of which the digits 0 to 9 alone are another id than what they say.
 func onlyDigits(cell string) error {
 	before := false // a digit
@@ -48,7 +58,9 @@ func onlyDigits(cell string) error {
 			return errors.New("the cell has digits other than 0 to 9, and without them the id would be another: put nfkc " +
 				"before digits, or write 0 to 9")
 		}
-		before = unicode.IsDigit(c)
+		if !unicode.IsSpace(c) {
+			before = unicode.IsDigit(c)
+		}
 	}
 	return signOrExponent(cell)
 }
