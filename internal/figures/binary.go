@@ -234,7 +234,10 @@ func histogramOf(labels, scores []float64) Histogram {
 		h.Low, h.High = h.Low-0.5, h.High+0.5
 	}
 	for i, s := range scores {
-		at := int(min(max((s-h.Low)/(h.High-h.Low)*histogramBins, 0), histogramBins-1))
+		at := 0
+		if share := (s - h.Low) / (h.High - h.Low); share > 0 { // NaN is of scores so large that half of one is nothing
+			at = int(min(share*histogramBins, histogramBins-1))
+		}
 		if labels[i] > 0 {
 			h.Positives[at]++
 		} else {
