@@ -25,6 +25,15 @@ func (t *training) chooseEvent(m *fdskl.Model, labels *fdskl.Labels) (by string)
 	return jobs.ByRows
 }
 
+// laterClass returns which of two classes is later in the order of the labels, which a model has them in whose job does
+// not say the event. Of one whose job does it goes by the names alone.
+func laterClass(m *fdskl.Model) string {
+	if m.Params.Positive == "" {
+		return m.Classes[1]
+	}
+	return dataset.LaterClass(m.Classes[0], m.Classes[1])
+}
+
 // positiveOf says which of two classes is the event at this party, nil where there are not two.
 func positiveOf(m *fdskl.Model, by string) *jobs.Positive {
 	if m.Event() == "" {

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -22,12 +23,16 @@ func TestScoresFilesSayWhoseTheyAre(t *testing.T) {
 		{"score bad", []string{"bad", "good"}, -1, ""},
 		{"score bad", []string{"good", "bad"}, 1, ""},
 		{"score", []string{"bad", "good"}, 1, ""},
-		{"score", []string{"good", "bad"}, -1, ""},
-		{"score", []string{"10", "9"}, -1, ""},
+		{"score", []string{"good", "bad"}, -1, ""}, // the job says that it is bad
+		{"score", []string{"10", "9"}, 1, ""},      // texts, of which 9 is the later
+		{"score", []string{"9", "10"}, 1, ""},
 		{"score late", []string{"bad", "good"}, 0, `scores: they are of the class "late", and the model tells ["bad" ` +
 			`"good"] apart`},
 	} {
-		m.Classes = c.classes
+		m.Classes, m.Params.Positive = c.classes, ""
+		if c.classes[1] == "bad" {
+			m.Params.Positive = "bad"
+		}
 		got, err := readScores([]byte("id,"+c.header+",class\nr1,1,x\n"), m)
 		switch {
 		case c.err != "":
@@ -107,6 +112,30 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 		if by != c.by || m.Turned != c.turned || m.Event() != c.event || (positiveOf(m, by) == nil) != (c.event == "") {
 			t.Errorf("%s: %q chooses %q, turned %v, want %q, %q and %v", c.name, by, m.Event(), m.Turned, c.by, c.event,
 				c.turned)
+		}
+	}
+}
+
+// TestOldScoresOfCodesThatAreTexts: of codes 10 and 9 that are listed as categorical 9 is the later, byte by byte. A
+// scores file that was written before headers said the event is of it, and columns are called as ever.
+func TestOldScoresOfCodesThatAreTexts(t *testing.T) {
+	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}, Label: "y"}, Classes: []string{"10", "9"}}
+	scores, err := readScores([]byte("id,score,class\na,1.5,9\n"), m)
+	if err != nil || !slices.Equal(scores["a"], []float64{1.5}) {
+		t.Errorf("scores %v, %v, want 1.5", scores, err)
+	}
+	if name := namedEvent(m); name != "" {
+		t.Errorf("the header says %q", name)
+	}
+	m.Turned = true
+	if name := namedEvent(m); name != " 10" {
+		t.Errorf("of the rarer class the header says %q", name)
+	}
+	// Of one whose job says it, another model could not tell which of two orders is meant.
+	for _, classes := range [][]string{{"10", "9"}, {"9", "10"}} {
+		m := &fdskl.Model{Params: fdskl.Params{Positive: fdskl.ClassName(classes[1])}, Classes: classes}
+		if name := namedEvent(m); name != " "+classes[1] {
+			t.Errorf("of %s, as the job says, the header says %q", classes[1], name)
 		}
 	}
 }

@@ -531,7 +531,7 @@ func readsTurned(lines [][]string, m *fdskl.Model) (bool, error) {
 	}
 	class, ok := strings.CutPrefix(lines[0][1], "score ")
 	if !ok {
-		class = dataset.LaterClass(m.Classes[0], m.Classes[1])
+		class = laterClass(m)
 	}
 	switch class {
 	case m.Classes[0]:

@@ -296,10 +296,11 @@ func (r reading) probable() bool {
 }
 
 // namedEvent returns what the header of a scores file has behind a column about the event: a blank and the class, where
-// it is not the later one in the order, so that whoever reads scores of that one finds no such column.
+// it is not the later one in the order, so that whoever reads scores of that one finds no such column; and where the
+// job names the event and codes are in one order as numbers and in another as texts.
 func namedEvent(m *fdskl.Model) string {
 	event := m.Event()
-	if event == "" || event == dataset.LaterClass(m.Classes[0], m.Classes[1]) {
+	if event == "" || event == laterClass(m) && (m.Params.Positive == "" || event == max(m.Classes[0], m.Classes[1])) {
 		return ""
 	}
 	return " " + event
