@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // LabelKind says what a label column is used for.
@@ -205,12 +207,17 @@ func (l *Labels) regress(c *Column) error {
 }
 
 // SayTheEvent reports whether two classes say by their names which is the event, the later of them: 1 beside 0 or -1,
-// and true beside false.
+// however written, and true beside false.
 func SayTheEvent(classes []string) bool {
 	if len(classes) != 2 {
 		return false
 	}
 	a, b := strings.ToLower(classes[0]), strings.ToLower(classes[1])
+	for _, name := range []*string{&a, &b} {
+		if plain, ok := wording.Whole(*name); ok {
+			*name = plain
+		}
+	}
 	return b == "1" && (a == "0" || a == "-1") || a == "false" && b == "true"
 }
 

@@ -87,6 +87,8 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 		{"the later is rarer", "bank", nil, later, jobs.ByRows, false, "good"},
 		{"as many", "bank", nil, even, jobs.ByRows, false, "good"},
 		{"1 of 0 and 1", "bank", nil, called("0", "1"), jobs.ByLabel, false, "1"},
+		{"1.0 of 0.0 and 1.0", "bank", nil, called("0.0", "1.0"), jobs.ByLabel, false, "1.0"},
+		{"01 of 00 and 01", "bank", nil, called("00", "01"), jobs.ByLabel, false, "01"},
 		{"1 of -1 and 1", "bank", nil, called("-1", "1"), jobs.ByLabel, false, "1"},
 		{"true of False and True", "bank", nil, called("False", "True"), jobs.ByLabel, false, "True"},
 		{"1 of 1 and 2", "bank", nil, called("1", "2"), jobs.ByRows, true, "1"},
