@@ -107,15 +107,15 @@ func (h *header) named(cells []string) ([]string, error) {
 	if len(h.nameless) == 0 {
 		return cells[:last], nil
 	}
-	for _, at := range h.nameless {
-		if at < last && strings.TrimSpace(cells[at]) != "" {
-			return nil, fmt.Errorf("has %s in column %d, which has no name: give it one in line 1", quote(cells[at]), at+1)
-		}
-	}
-	kept := cells[:0]
+	kept, nameless := cells[:0], h.nameless // which is sorted, and may be long
 	for i, c := range cells[:last] {
-		if !slices.Contains(h.nameless, i) {
+		if len(nameless) == 0 || i != nameless[0] {
 			kept = append(kept, c)
+			continue
+		}
+		nameless = nameless[1:]
+		if strings.TrimSpace(c) != "" {
+			return nil, fmt.Errorf("has %s in column %d, which has no name: give it one in line 1", quote(c), i+1)
 		}
 	}
 	return kept, nil

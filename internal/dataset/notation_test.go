@@ -477,3 +477,22 @@ func TestManyTextsInDisguiseAreLookedAtOnce(t *testing.T) {
 		t.Errorf("%.0f pieces of memory for each row, want 100 at most", each)
 	}
 }
+
+// TestEmptyColumnsOfASpreadsheet has as many empty columns as a spreadsheet writes behind a table: each row takes as
+// long as its cells, and not as long as their square, with which this is minutes.
+func TestEmptyColumnsOfASpreadsheet(t *testing.T) {
+	const rows = 1000
+	empty := strings.Repeat(",", 16_000)
+	var b strings.Builder
+	b.WriteString("id," + empty + "x" + empty + "\n")
+	for i := range rows {
+		fmt.Fprintf(&b, "%04d,%s%d%s\n", i, empty, i, empty)
+	}
+	table, err := parse(strings.NewReader(b.String()), asCSV, Options{}, standardLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := table.Columns; len(x) != 1 || x[0].Values[rows-1] != rows-1 {
+		t.Errorf("%d columns, %v", len(x), x[0].Values[:3])
+	}
+}
