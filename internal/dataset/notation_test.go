@@ -292,8 +292,8 @@ func TestOneLineReadsAllColumns(t *testing.T) {
 	}
 }
 
-// TestNumbersOfSeveralUnits: of 5 kg and 300 g but 5 and 300 are read where their owner says so, and the owner hears it,
-// of few different cells and of many.
+// TestNumbersOfSeveralUnits: of 5 kg and 300 g but 5 and 300 are read where their owner says so, and the owner hears
+// it, of few different cells and of many.
 func TestNumbersOfSeveralUnits(t *testing.T) {
 	many := ""
 	for i := range 5000 {

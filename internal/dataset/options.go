@@ -54,8 +54,8 @@ type Options struct {
 	// Units lists what is taken off the front and the back of a number in a text, such as "$", "%" or "EUR"; "()" is of
 	// numbers below zero in brackets. A per cent is not divided by a hundred.
 	Units []string
-	// Inherited is that Delimiter, Decimal, Thousands and Units are those of another table, as one that a model was trained
-	// on: they count of a text alone, and what the text says of itself comes first.
+	// Inherited is that Delimiter, Decimal, Thousands and Units are those of another table, as one that a model was
+	// trained on: they count of a text alone, and what the text says of itself comes first.
 	Inherited bool
 	// DateOrders names the columns of dates and how each is read, in place of finding out; nil finds out. It holds a
 	// training table's DateOrders when new rows are read for prediction.
@@ -163,7 +163,8 @@ func (o *Options) wants(name string) bool {
 // ForLoading returns those of the options that a Reading depends on: what a file holds, not what becomes of it.
 func (o *Options) ForLoading() Options {
 	return Options{ID: o.ID, Ignore: o.Ignore, Identify: o.Identify, NA: o.NA, Dates: o.Dates, Delimiter: o.Delimiter,
-		Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units, Inherited: o.Inherited, First: o.First, MaxRows: o.MaxRows}
+		Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units, Inherited: o.Inherited, First: o.First,
+		MaxRows: o.MaxRows}
 }
 
 // missingWords returns what stands for a missing cell, beside the empty one.

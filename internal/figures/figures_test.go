@@ -397,7 +397,7 @@ func TestConstant(t *testing.T) {
 	}
 }
 
-// TestScoresBeyondAllMeasure has scores of a file somebody wrote that are all so large that half of one is lost in them.
+// TestScoresBeyondAllMeasure has scores of a file somebody wrote that are so large that half of one is lost in them.
 func TestScoresBeyondAllMeasure(t *testing.T) {
 	b, err := OfClasses(Scored{Labels: []float64{1, -1}, Scores: []float64{1e300, 1e300}, Classes: [2]string{"a", "b"}})
 	if err != nil || b.Distribution.Positives[0] != 1 || b.Distribution.Negatives[0] != 1 {
