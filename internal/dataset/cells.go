@@ -93,12 +93,12 @@ func (c *cells) add(cell string, at place) {
 	}
 	v := c.value(cell, c.order)
 	if math.IsNaN(v) && c.bad == nil { // of one that begins with a text it is not
-		_, c.bad = c.number(cell, c.order, at)
+		c.bad = c.notNumber(cell, c.order, at)
 	}
 	c.put(0, v)
 }
 
-// value reads a cell as number does, without saying what is wrong with it, for which all texts are looked at.
+// value reads a cell as a number, or as a date where an order is given; NaN is neither, and notNumber says why.
 func (c *cells) value(cell, order string) float64 {
 	v, ok := 0.0, false
 	if order != "" {
@@ -129,28 +129,28 @@ func (c *cells) addUnits(cell string) {
 	}
 }
 
-// number reads a cell as a number, or as a date where an order is given; NaN is not one.
-func (c *cells) number(cell, order string, at place) (float64, *cellError) {
+// notNumber says why a cell is no number, or no date where an order is given; nil where it is one. It may look at all
+// texts, and is not asked of each cell.
+func (c *cells) notNumber(cell, order string, at place) *cellError {
 	if order != "" {
-		v, ok := parseDate(cell, order)
-		if !ok {
-			return math.NaN(), c.wrong(at, "%s is not a date as the others are; mend the cell, or list the column as "+
-				"categorical", quote(cell))
+		if _, ok := parseDate(cell, order); ok {
+			return nil
 		}
-		return v, nil
+		return c.wrong(at, "%s is not a date as the others are; mend the cell, or list the column as categorical",
+			quote(cell))
 	}
-	v, class := c.numbered.parse(cell)
-	switch {
-	case class == isNumber:
-		return v, nil
-	case class == isText:
+	switch _, class := c.numbered.parse(cell); class {
+	case isNumber:
+		return nil
+	case isText:
 		if hint := cmp.Or(c.inDisguise(), disguised([]string{cell}, c.numbered)); hint != "" {
-			return math.NaN(), c.wrong(at, "%s is not read as a number: %s", quote(cell), hint)
+			return c.wrong(at, "%s is not read as a number: %s", quote(cell), hint)
 		}
-		return math.NaN(), c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the "+
-			"text in na if it says that the value is missing", quote(cell))
+		return c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the text in na if "+
+			"it says that the value is missing", quote(cell))
+	default:
+		return c.wrong(at, "%s %s", quote(cell), class.why())
 	}
-	return math.NaN(), c.wrong(at, "%s %s", quote(cell), class.why())
 }
 
 // inDisguise says what the texts are where they are numbers in disguise, of those before there were too many.
@@ -199,7 +199,7 @@ func (c *cells) parsed(order string) []float64 {
 // numberError finds the first text that is no number, or no date.
 func (c *cells) numberError(order string) *cellError {
 	for i, text := range c.texts {
-		if _, err := c.number(text, order, c.first[i]); err != nil {
+		if err := c.notNumber(text, order, c.first[i]); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -169,11 +168,6 @@ func (c *cells) doubtfulTexts() string {
 		return "it holds free text, of which each different one is a category: ignore it"
 	}
 	return ""
-}
-
-// doubts says what is doubtful about a column of texts, with what to do about it.
-func (c *cells) doubts() string {
-	return cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts), c.doubtfulTexts())
 }
 
 // nearlyAlike names two levels that differ by capitals or blanks alone; "" where there are none.

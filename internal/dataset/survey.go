@@ -141,11 +141,12 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	}
 	if kind == Categorical {
 		s.Kind, s.Levels, s.Features = KindCategory, len(column.Levels), len(column.Levels)+indicator
+		alike := cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts))
 		if u.label {
-			s.Features, s.Says = 0, cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts))
+			s.Features, s.Says = 0, alike
 			return s
 		}
-		doubt := c.doubts()
+		doubt := cmp.Or(alike, column.doubt)
 		if !tooManyLevels(s.Levels, rows-c.holes) || u.listed {
 			if s.Says = doubt; doubt == "" && c.numbersRows(rows) {
 				s.Says = "it has another text in every row, as names have: ignore it"
