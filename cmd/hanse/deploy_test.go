@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -32,6 +33,17 @@ func TestSystemdUnit(t *testing.T) {
 	_, flags, found := strings.Cut(deployed(t, "systemd/node.env"), "\nNODE_FLAGS=")
 	if !ok || !found || !strings.HasSuffix(line, " $NODE_FLAGS") {
 		t.Fatalf("the unit starts %q, with the flags %q", line, flags)
+	}
+	if !strings.Contains(unit, fmt.Sprintf("\nRestartPreventExitStatus=%d\n", exitUsage)) {
+		t.Error("the unit starts a node again whose command line is wrong")
+	}
+	steps, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(unit, "\nDocumentation=man:hanse(1)\n") !=
+		strings.Contains(string(steps), "docs/hanse.1 /usr/local/share/man/man1/hanse.1\n") {
+		t.Error("the unit names a page that no step installs")
 	}
 	line = strings.TrimSuffix(line, "$NODE_FLAGS") + flags
 	checkCommands(t, newApp(io.Discard, io.Discard), "hanse-node.service", line)

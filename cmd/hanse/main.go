@@ -26,8 +26,8 @@ import (
 
 // Exit codes.
 const (
-	exitFailed = 1 // the command failed
-	exitUsage  = 2 // the command line is wrong
+	exitFailed = 1  // the command failed
+	exitUsage  = 64 // the command line is wrong: EX_USAGE of sysexits(3); 2 is what a panic of Go ends with
 	exitLeak   = audit.ExitLeak
 	exitUnseen = audit.ExitPartial // an audit, or its verification, could not look at everything
 )

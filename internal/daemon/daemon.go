@@ -58,6 +58,7 @@ type Config struct {
 // Daemon is a node with its network.
 type Daemon struct {
 	log     *slog.Logger
+	dir     string
 	self    keys.ID
 	servers []keys.ID // the neighbours that the charter gave at the start, nil for others
 	host    *peer.Host
@@ -121,7 +122,7 @@ func New(c Config) (*Daemon, error) {
 		return nil, err
 	}
 	references := reference.Open(c.Dir)
-	d := &Daemon{log: c.Log, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log), pages: &pages{log: c.Log},
+	d := &Daemon{log: c.Log, dir: c.Dir, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log), pages: &pages{log: c.Log},
 		page: c.Page, lines: forecast.ReadLines(c.Dir)}
 	register, atDoor := workerkeys.Open(c.Dir, time.Now, c.Log), new(door)
 	d.host, err = peer.New(peer.Config{
@@ -186,6 +187,9 @@ func (d *Daemon) Run(owner context.Context) error {
 	if d.metrics != nil {
 		all = append(all, d.serveMetrics)
 	}
+	if every := systemd.Watchdog(); every > 0 {
+		all = append(all, func(ctx context.Context) error { return d.watched(ctx, every/2) })
+	}
 	for _, part := range all {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
@@ -206,6 +210,28 @@ func (d *Daemon) Run(owner context.Context) error {
 		return nil
 	}
 	return context.Cause(ctx)
+}
+
+// watched tells the service manager, so often, that this node answers its owner's commands, as long as it does.
+func (d *Daemon) watched(ctx context.Context, every time.Duration) error {
+	client, err := node.NewClient(d.dir)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := client.Alive(ctx); err != nil && ctx.Err() == nil {
+			d.log.Warn("the service manager is not told that this node lives: " + err.Error())
+		} else if err := systemd.Notify(systemd.Alive); err != nil {
+			d.log.Warn(err.Error())
+		}
+	}
 }
 
 // changed takes a new charter into use.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/doctor"
+	"github.com/hanse-project/hanse/internal/systemd"
 )
 
 // TestRunningNodeIsWatched: a node that runs is asked by its owner's doctor over the socket, and by programs over HTTP.
@@ -26,6 +28,13 @@ func TestRunningNodeIsWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(w.dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", manager.LocalAddr().String())
+	t.Setenv("WATCHDOG_USEC", "20000")
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -35,6 +44,12 @@ func TestRunningNodeIsWatched(t *testing.T) {
 	})
 	defer running.Wait()
 	defer cancel()
+	for _, want := range []string{systemd.Ready, systemd.Alive, systemd.Alive} {
+		var told [64]byte
+		if n, err := manager.Read(told[:]); err != nil || string(told[:n]) != want {
+			t.Errorf("the service manager is told %q (%v), want %s", told[:n], err, want)
+		}
+	}
 
 	answer, err := d.doctor(t.Context(), []string{"telco"})
 	if err != nil {

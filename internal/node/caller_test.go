@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/owner"
 )
@@ -175,5 +177,28 @@ func TestFolderOpenToOthers(t *testing.T) {
 	_, err := New(Config{Key: l.keys[0], Charter: inForce(t, l.charter), Transport: l.transport(0), Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), `run "chmod 700 `+dir+`"`) {
 		t.Errorf("error %v, want the command that mends it", err)
+	}
+}
+
+// TestAHungNodeIsSaidToHang: a node that stands still with its state locked is told from one that is not there.
+func TestAHungNodeIsSaidToHang(t *testing.T) {
+	l := newTestNetwork(t, 3, 10)
+	l.start(0)
+	l.serveSocketOf(0)
+	n := l.nodes[0]
+	client := newClient(n.config.Dir, owner.Peer)
+	client.patience = 50 * time.Millisecond
+	n.mu.Lock()
+	_, err := client.Status(t.Context())
+	n.mu.Unlock()
+	if want := fmt.Sprintf("process %d, has not answered for 50ms", os.Getpid()); !errors.Is(err, errHung) ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if IsAbsent(err) {
+		t.Error("a node that hangs is taken for none")
+	}
+	if err := newClient(n.config.Dir, owner.Peer).Alive(t.Context()); err != nil {
+		t.Errorf("once it goes on: %v", err)
 	}
 }

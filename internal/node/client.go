@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -23,9 +25,15 @@ import (
 
 // Client commands a running node through its socket.
 type Client struct {
-	dir  string
-	http *http.Client
+	dir      string
+	http     *http.Client
+	peer     reader
+	patience time.Duration // for the first answer
+	answers  atomic.Bool   // the node has answered
 }
+
+// firstAnswer is how long a command waits for a sign of life of its node.
+const firstAnswer = 5 * time.Second
 
 // NewClient prepares to command the node that keeps its state in dir.
 func NewClient(dir string) (*Client, error) {
@@ -35,8 +43,35 @@ func NewClient(dir string) (*Client, error) {
 // newClient is NewClient with the way to learn who answers.
 func newClient(dir string, peer reader) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialNode(ctx, dir, peer) }
-	return &Client{dir: dir, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+	return &Client{dir: dir, http: &http.Client{Transport: &http.Transport{DialContext: dial}}, peer: peer,
+		patience: firstAnswer}
 }
+
+// Alive asks the node for a sign of life.
+func (c *Client) Alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.patience, errHung)
+	defer cancel()
+	body, err := c.ask(ctx, http.MethodGet, "/alive", nil)
+	if err == nil {
+		c.answers.Store(true)
+		return body.Close()
+	}
+	if context.Cause(ctx) != errHung {
+		return err
+	}
+	process, pid := "its process", "PID"
+	if conn, err := dialNode(context.WithoutCancel(ctx), c.dir, c.peer); err == nil {
+		if p := owner.Process(conn); p > 0 {
+			process, pid = fmt.Sprintf("process %d", p), strconv.Itoa(p)
+		}
+		conn.Close()
+	}
+	return fmt.Errorf("%w: %s in %s, %s, has not answered for %s; look at its log, and if it stands still, end it with "+
+		"kill %s, then kill -9 %s, and start it again: its jobs go on", errHung, "the node", c.dir, process, c.patience, pid, pid)
+}
+
+// errHung is inside the error of a command to a node that is there and does not answer.
+var errHung = errors.New("no answer")
 
 // Jobs lists the node's jobs.
 func (c *Client) Jobs(ctx context.Context) ([]JobInfo, error) {
@@ -302,8 +337,18 @@ func (c *Client) stream(ctx context.Context, path string, body io.Reader, listen
 	}
 }
 
-// do sends one request; a refusal is an error with the node's words.
+// do is ask, once the node has answered at all.
 func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
+	if !c.answers.Load() {
+		if err := c.Alive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c.ask(ctx, method, path, body)
+}
+
+// ask sends one request; a refusal is an error with the node's words.
+func (c *Client) ask(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://node"+path, body)
 	if err != nil {
 		return nil, err

@@ -126,6 +126,11 @@ func (n *Node) routes() http.Handler {
 	open := func(s State) bool { return !s.Final() }
 	doneOrOpen := func(s State) bool { return s == StateDone || !s.Final() }
 
+	handle("GET /alive", func(*http.Request, url.Values) (any, error) {
+		n.mu.Lock() // a node that stands still with its state locked is no live one
+		defer n.mu.Unlock()
+		return nil, nil
+	})
 	handle("GET /status", func(*http.Request, url.Values) (any, error) { return n.Status(), nil })
 	handle("GET /doctor", func(r *http.Request, q url.Values) (any, error) {
 		if n.config.Doctor == nil {

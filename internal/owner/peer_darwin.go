@@ -10,3 +10,12 @@ func peerOf(fd int) (User, error) {
 	}
 	return User(credentials.Uid), nil
 }
+
+// processOf asks the system which process opened the other end of a Unix socket.
+func processOf(fd int) int {
+	pid, err := unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	if err != nil {
+		return 0
+	}
+	return pid
+}

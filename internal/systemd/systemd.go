@@ -7,13 +7,29 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
+	"time"
 )
 
 // What is told of a service's state: sd_notify(3).
 const (
 	Ready    = "READY=1"
 	Stopping = "STOPPING=1"
+	Alive    = "WATCHDOG=1"
 )
+
+// Watchdog returns after how long without an Alive the service manager ends this process and starts it again; 0 where
+// it does not watch: sd_watchdog_enabled(3).
+func Watchdog() time.Duration {
+	if pid := os.Getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
+		return 0
+	}
+	micros, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
+	if err != nil || micros < 0 || os.Getenv("NOTIFY_SOCKET") == "" {
+		return 0
+	}
+	return time.Duration(micros) * time.Microsecond
+}
 
 // Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing.
 func Notify(state string) error {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestNotify(t *testing.T) {
@@ -30,6 +31,25 @@ func TestNotify(t *testing.T) {
 	var told [64]byte
 	if n, err := manager.Read(told[:]); err != nil || string(told[:n]) != Ready {
 		t.Errorf("%q, %v", told[:n], err)
+	}
+}
+
+// TestWatchdog reads after how long without a sign of life the service manager ends a process.
+func TestWatchdog(t *testing.T) {
+	for _, c := range []struct {
+		socket, micros, pid string
+		want                time.Duration
+	}{
+		{"/run/s", "120000000", "", 2 * time.Minute}, {"/run/s", "120000000", fmt.Sprint(os.Getpid()), 2 * time.Minute},
+		{"/run/s", "120000000", "1", 0}, {"", "120000000", "", 0}, {"/run/s", "", "", 0}, {"/run/s", "-5", "", 0},
+		{"/run/s", "often", "", 0},
+	} {
+		t.Setenv("NOTIFY_SOCKET", c.socket)
+		t.Setenv("WATCHDOG_USEC", c.micros)
+		t.Setenv("WATCHDOG_PID", c.pid)
+		if got := Watchdog(); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
 	}
 }
 
