@@ -65,8 +65,8 @@ scores with labels, or where the loss is logistic.
 Of three or more classes it is the one with the largest score, which "score" is; columns
 "score CLASS" have every class's.
 
-With --serve it reads ids from standard input, one a line, and answers each at once,
-until the input ends:
+With --serve it reads ids from standard input, one a line, and answers each at once with a
+line, "no match" where the table has no such row, until the input ends:
 
    echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node
 
@@ -341,7 +341,7 @@ func serveScores(c *cli.Context, client *node.Client, text []byte) error {
 	return err
 }
 
-// answerIDs prints one line for each id. An id that is not in the table is reported and passed over.
+// answerIDs prints one line for each id.
 func answerIDs(ctx context.Context, c *cli.Context, client *node.Client, contract string) error {
 	w := csv.NewWriter(c.App.Writer)
 	lines := bufio.NewScanner(c.App.Reader)

@@ -311,29 +311,40 @@ func namedEvent(m *fdskl.Model) string {
 // class and every class's score. Rows that another party lacks have no score.
 func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
 	w := csv.NewWriter(b)
-	each, event := as.model.Params.Scores(), namedEvent(as.model)
+	each := as.model.Params.Scores()
+	w.Write(scoreHeader(as))
+	for i, id := range ids {
+		w.Write(scoreRow(id, scores[i*each:(i+1)*each], as))
+	}
+	for _, id := range rest {
+		w.Write(unmatchedRow(id, as))
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// scoreHeader names the columns of a scores file.
+func scoreHeader(as reading) []string {
+	event := namedEvent(as.model)
 	header := []string{"id", "score" + event, "class"}
 	switch {
 	case as.model.Params.Target == fdskl.Regression:
 		header = []string{"id", "prediction"}
-	case each > 1:
+	case as.model.Params.Scores() > 1:
 		for _, class := range as.model.Classes {
 			header = append(header, "score "+class)
 		}
 	case as.probable():
 		header = append(header, "probability"+event)
 	}
-	w.Write(header)
-	for i, id := range ids {
-		w.Write(scoreRow(id, scores[i*each:(i+1)*each], as))
-	}
-	for _, id := range rest {
-		row := make([]string, len(header))
-		row[0], row[1] = id, noMatch
-		w.Write(row)
-	}
-	w.Flush()
-	return w.Error()
+	return header
+}
+
+// unmatchedRow renders a row that has no score.
+func unmatchedRow(id string, as reading) []string {
+	row := make([]string, len(scoreHeader(as)))
+	row[0], row[1] = id, noMatch
+	return row
 }
 
 // scoreRow renders one prediction from a row's scores.

@@ -129,7 +129,7 @@ func (p *prediction) next(
 		}
 		row := slices.Index(table.IDs, asked.id)
 		if row < 0 {
-			asked.answer <- scoreAnswer{err: fmt.Errorf("%s: there is no row with id %q", table.Path, asked.id)}
+			asked.answer <- scoreAnswer{row: unmatchedRow(asked.id, p.reading)}
 			continue
 		}
 		f, ok := requests.answers[uint32(row)]
