@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
@@ -85,6 +87,17 @@ func (l *testNetwork) identify(id keys.Identifier) {
 	l.chartered(func(c *keys.Charter) { c.Identifiers = append(c.Identifiers, id) })
 }
 
+// ignorePhones leaves phones that identify nobody out of all tables: they are no features either.
+func (l *testNetwork) ignorePhones() {
+	for i, n := range l.nodes {
+		for name, spec := range n.tables.Specs {
+			if spec.Options.Ignore = []string{"phone"}; l.tablePath(i, name) == spec.Path {
+				n.tables.Specs[name] = spec
+			}
+		}
+	}
+}
+
 // TestAlignThenTrainThenScore goes the whole way from tables of different people in different orders: who is common,
 // a training on those, and scores of the asker's rows, of which those that somebody lacks come back without one.
 func TestAlignThenTrainThenScore(t *testing.T) {
@@ -113,12 +126,8 @@ func TestAlignThenTrainThenScore(t *testing.T) {
 				people.parties = 3
 			}
 			l.startAll()
-			for i, n := range l.nodes { // phones that identify nobody are no features either
-				for name, spec := range n.tables.Specs {
-					if spec.Options.Ignore = []string{"phone"}; !test.phones && l.tablePath(i, name) == spec.Path {
-						n.tables.Specs[name] = spec
-					}
-				}
+			if !test.phones {
+				l.ignorePhones()
 			}
 			r, h, err := l.propose(l.align("customers", "train", test.parameters))
 			if err != nil {
@@ -231,5 +240,42 @@ func TestTooFewCommonRowsEndTheJobWithNothing(t *testing.T) {
 	if _, err := l.nodes[0].Prepare(context.Background(), text, nil); err == nil ||
 		!strings.Contains(err.Error(), "hanse align --name customers") {
 		t.Errorf("a training on no alignment: %v", err)
+	}
+}
+
+// TestAnAlignmentOutlivesItsStatus: a bit flips in the status of an alignment that is done, at each party in turn. The
+// alignment stays done, with its time, and a training on it runs; it expires when it would have.
+func TestAnAlignmentOutlivesItsStatus(t *testing.T) {
+	l := newTestNetwork(t, 3, 1)
+	var later atomic.Int64 // days
+	l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
+	customers{50, 3}.write(l, same)
+	l.startAll()
+	_, h, err := l.propose(l.align("customers", "train", "min_rows = 2\nkeep_days = 10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range l.nodes {
+		s, _ := l.nodes[i].job(h)
+		<-s.final
+		ended := s.snapshot().Ended
+		l.restart(i, h, func(dir string) {
+			if err := flipBit(filepath.Join(dir, statusFile), 20); err != nil {
+				t.Fatal(err)
+			}
+		})
+		s, _ = l.nodes[i].job(h)
+		if r := s.snapshot(); !r.Damaged || r.State != StateDone || r.Ended.Sub(ended).Abs() > time.Minute {
+			t.Errorf("%s has the alignment as %s, ended %s, want done at %s", l.names[i], r.State, r.Ended, ended)
+		}
+	}
+	l.ignorePhones()
+	if _, _, err := l.propose(l.job("train", "rows = \"customers\"", activeBank+"features = 32")); err != nil {
+		t.Errorf("a training on it: %v", err)
+	}
+	later.Store(11)
+	text := l.job("train", "rows = \"customers\"", activeBank+"features = 32")
+	if _, err := l.nodes[0].Prepare(t.Context(), text, nil); err == nil || !strings.Contains(err.Error(), "expired on 20") {
+		t.Errorf("eleven days later: %v", err)
 	}
 }

@@ -403,8 +403,8 @@ func (s *jobState) loadStatus() error {
 	s.record = statusRecord{State: StateProposed, Damaged: true, Reason: fmt.Sprintf(
 		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it "+
 			"(hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
-	if s.ending != nil {
-		s.record.State, s.record.Reason = State(s.ending.Outcome), s.ending.Why()
+	if s.ending != nil { // an alignment may be used for so long after its end
+		s.record.State, s.record.Reason, s.record.Ended = State(s.ending.Outcome), s.ending.Why(), s.endedAt()
 	}
 	if err := s.vault.SetAside(statusFile, err); err != nil {
 		return err
