@@ -254,31 +254,38 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, numbe
 // awaitAll waits until every party is there. Where all keep their parts of one session, which broke before all had
 // signed what passed, the next is a closing one: nothing is computed in it, and nothing opens.
 func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
-	record := s.snapshot()
+	record, members := s.snapshot(), s.contract.Members()
 	next.number, next.closes = record.Session, record.Stored
-	for i, p := range s.contract.Members() {
+	answers := make([]consentResponse, len(members))
+	err = n.together(ctx, members, func(ctx context.Context, i int) error {
+		request, r := consentRequest{Contract: string(s.text())}, &answers[i]
+		if err := n.ask(ctx, members[i], methodConsent, request, r, n.teller(s)); err != nil {
+			return err
+		}
+		switch {
+		case r.Ending != nil:
+			return cmp.Or(n.adoptText(s, r.Ending), errEnded)
+		case r.Signature == nil:
+			return faults.Errorf(fault.CodeUnsigned, "%s lost its record of who had consented: a person there runs "+
+				"hanse approve %s", members[i].Name, s.contract.Job.Name)
+		}
+		return nil
+	})
+	if errors.Is(err, errEnded) {
+		return next, nil
+	}
+	for i, p := range members {
 		next.parties = append(next.parties, i)
 		if p.ID == n.config.Key.ID() {
 			continue
 		}
-		var r consentResponse
-		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r, n.teller(s)); err != nil {
-			return next, err
-		}
-		switch {
-		case r.Ending != nil:
-			return next, n.adoptText(s, r.Ending)
-		case r.Signature == nil:
-			return next, faults.Errorf(fault.CodeUnsigned, "%s lost its record of who had consented: a person there runs "+
-				"hanse approve %s", p.Name, s.contract.Job.Name)
-		}
-		next.number = max(next.number, claimed(s.snapshot().Session, r.Session))
-		if r.Stored != next.closes {
+		next.number = max(next.number, claimed(record.Session, answers[i].Session))
+		if answers[i].Stored != next.closes {
 			next.closes = 0
 		}
 	}
 	next.number++
-	return next, nil
+	return next, err
 }
 
 // awaitEnough waits, in a job over clients, for the other servers, and until every server could have enough clients.
@@ -362,16 +369,17 @@ func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest,
 		})
 		return nil
 	}
-	for _, p := range n.othersOf(c) {
+	err := n.together(ctx, c.Members(), func(ctx context.Context, i int) error {
 		var r startResponse
-		if err := n.ask(ctx, p, methodStart, request, &r, n.teller(s)); err != nil {
+		if err := n.ask(ctx, c.Members()[i], methodStart, request, &r, n.teller(s)); err != nil || r.Ending == nil {
 			return err
 		}
-		if r.Ending != nil {
-			return n.adoptText(s, r.Ending)
-		}
+		return cmp.Or(n.adoptText(s, r.Ending), errEnded)
+	})
+	if errors.Is(err, errEnded) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // askTime bounds one question to a party that may be gone.

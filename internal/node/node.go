@@ -86,12 +86,13 @@ type Node struct {
 	memory  int64                // bytes that sessions may take together; 0: nobody knows
 	kinds   map[string]jobs.Kind // by algorithm
 
-	resumed    []*jobState  // what this node coordinated when it was stopped; of later jobs Launch takes care
-	answering  sync.RWMutex // held for reading by whoever answers a call
-	consenting sync.Mutex   // one proposal is looked at at a time
-	forgetting sync.Mutex   // held by whoever removes old jobs
-	rates      *rates       // what the other members may ask
-	judging    sync.Mutex   // one consent is given at a time
+	resumed    []*jobState   // what this node coordinated when it was stopped; of later jobs Launch takes care
+	answering  sync.RWMutex  // held for reading by whoever answers a call
+	consenting sync.Mutex    // one proposal is looked at at a time
+	forgetting sync.Mutex    // held by whoever removes old jobs
+	rates      *rates        // what the other members may ask
+	asking     chan struct{} // slots of the calls of ask
+	judging    sync.Mutex    // one consent is given at a time
 	traffic    traffic
 	waits      waits
 	began      atomic.Int64 // sessions since the node started
@@ -134,7 +135,8 @@ func New(c Config) (*Node, error) {
 	}
 	n := &Node{
 		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
-		jobs: make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
+		asking: make(chan struct{}, askedAtOnce),
+		jobs:   make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
 		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
 		disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),

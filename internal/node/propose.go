@@ -1,13 +1,18 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -83,20 +88,24 @@ func (n *Node) draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 	if err != nil {
 		return nil, nil, err
 	}
+	answers := make([]description, len(parties))
+	inTurn := oneAtATime(listen)
+	err = n.together(ctx, parties, func(ctx context.Context, i int) error {
+		return n.ask(ctx, parties[i], methodDescribe, describeRequest{Job: string(described)}, &answers[i], inTurn)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	all := make([]contract.Facts, len(parties))
 	for i, p := range parties {
 		if p.Name == n.name() {
 			all[i] = own
 			continue
 		}
-		var r description
-		if err := n.ask(ctx, p, methodDescribe, describeRequest{Job: string(described)}, &r, listen); err != nil {
-			return nil, nil, err
-		}
-		if all[i] = r.Facts; all[i].Name != p.Name || all[i].ID != p.ID {
+		if all[i] = answers[i].Facts; all[i].Name != p.Name || all[i].ID != p.ID {
 			return nil, nil, fmt.Errorf("%s describes itself as %q", p.Name, all[i].Name)
 		}
-		if err := takeIn(kind, job, p.Name, r.Settled, listen); err != nil {
+		if err := takeIn(kind, job, p.Name, answers[i].Settled, listen); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -174,7 +183,7 @@ func (n *Node) ask(ctx context.Context, p contract.Party, method string, request
 	listen func(jobs.Event)) error {
 	since, told := time.Now(), time.Time{}
 	for {
-		err := n.call(ctx, p, method, request, response)
+		err := n.askOne(ctx, p, method, request, response)
 		var said *faults.Error
 		if err == nil || errors.As(err, &said) && !faults.Waits(said.Code) {
 			return err
@@ -193,6 +202,44 @@ func (n *Node) ask(ctx context.Context, p contract.Party, method string, request
 		if err := pause(ctx, retryEvery); err != nil {
 			return fmt.Errorf("waiting for %s: %w", p.Name, err)
 		}
+	}
+}
+
+// askedAtOnce is how many parties are asked at the same time: a contract goes to each.
+const askedAtOnce = 64
+
+// askOne calls a party as one of the few that are asked at the same time.
+func (n *Node) askOne(ctx context.Context, p contract.Party, method string, request, response any) error {
+	select {
+	case n.asking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-n.asking }()
+	return n.call(ctx, p, method, request, response)
+}
+
+// together runs f for every party but this one, all at the same time; the first error ends the others, and is returned.
+func (n *Node) together(ctx context.Context, parties []contract.Party, f func(context.Context, int) error) error {
+	calls, ctx := errgroup.WithContext(ctx)
+	for i, p := range parties {
+		if p.ID != n.config.Key.ID() {
+			calls.Go(func() error { return f(ctx, i) })
+		}
+	}
+	return calls.Wait()
+}
+
+// oneAtATime has a listener hear one event after the other.
+func oneAtATime(listen func(jobs.Event)) func(jobs.Event) {
+	if listen == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(e jobs.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		listen(e)
 	}
 }
 
@@ -244,8 +291,44 @@ func (n *Node) launch(ctx context.Context, h keys.Hash, person string, listen fu
 	return n.coordinate(ctx, s)
 }
 
-// collectConsent asks every party for its signature until all have signed. It returns early when one says that the job
-// has ended.
+// consents are the signatures of a contract that its proposer collects.
+type consents struct {
+	mu      sync.Mutex
+	c       *contract.Contract
+	pending []string // who is there and has yet to sign
+}
+
+// text is the contract with the signatures that are there.
+func (s *consents) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.c.Document.Text())
+}
+
+// add takes a party's answer: without a signature it is asked again. It returns who is pending.
+func (s *consents) add(p contract.Party, signature []byte) (pending []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.Index(s.pending, p.Name)
+	switch {
+	case signature == nil && at < 0:
+		s.pending = append(s.pending, p.Name)
+	case signature != nil:
+		if at >= 0 {
+			s.pending = slices.Delete(s.pending, at, at+1)
+		}
+		if err := s.c.AddSignature(p.ID, signature); err != nil {
+			return nil, faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
+		}
+	}
+	return slices.Clone(s.pending), nil
+}
+
+// errEnded ends what is done for a job that has ended.
+var errEnded = errors.New("the job has ended")
+
+// collectConsent asks all parties for their signatures, at the same time, until all have signed. It returns early when
+// one says that the job has ended.
 func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 	c, err := contract.ParseContract(s.text()) // what is shared stays as it is
 	if err != nil {
@@ -258,49 +341,83 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 	if err := c.AddSignature(n.config.Key.ID(), own); err != nil {
 		return err
 	}
-	since, told := time.Now(), time.Time{}
+	all, since := &consents{c: c}, time.Now()
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var waits sync.WaitGroup
+	waits.Go(func() { n.awaitPeople(asking, s, all, since, stop) })
+	err = n.together(asking, c.Members(), func(ctx context.Context, i int) error {
+		return n.collect(ctx, s, all, c.Members()[i])
+	})
+	stop(nil)
+	waits.Wait()
+	switch cause := context.Cause(asking); {
+	case err == nil:
+		s.watched.lacks(nil)
+		f, err := c.InForce()
+		if err != nil {
+			return err
+		}
+		return s.putInForce(f)
+	case errors.Is(err, errEnded), errors.Is(cause, errEnded):
+		return nil
+	case ctx.Err() == nil && cause != nil && !errors.Is(cause, context.Canceled):
+		return cause
+	}
+	return err
+}
+
+// collect asks one party for its signature until it has signed.
+func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contract.Party) error {
 	for {
-		var pending []string
-		for _, p := range n.othersOf(c) {
-			if c.SignedBy(p.ID) {
-				continue
-			}
-			var r consentResponse
-			if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: string(c.Document.Text())}, &r,
-				n.teller(s)); err != nil {
-				return err
-			}
-			if r.Ending != nil {
-				return n.adoptText(s, r.Ending)
-			}
-			if r.Signature == nil {
-				pending = append(pending, p.Name)
-				continue
-			}
-			if err := c.AddSignature(p.ID, r.Signature); err != nil {
-				return faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
-			}
-			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
+		var r consentResponse
+		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: all.text()}, &r, n.teller(s)); err != nil {
+			return err
+		}
+		if r.Ending != nil {
+			return cmp.Or(n.adoptText(s, r.Ending), errEnded)
+		}
+		pending, err := all.add(p, r.Signature)
+		if err != nil {
+			return err
 		}
 		s.watched.lacks(pending)
-		if len(pending) == 0 {
-			f, err := c.InForce()
-			if err != nil {
-				return err
-			}
-			return s.putInForce(f)
-		}
-		if time.Since(told) >= 5*jobs.WaitReport {
-			told = time.Now()
-			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since, Text: fmt.Sprintf("waiting for "+
-				"the consent of %s%s: a person there runs hanse approve %s", strings.Join(pending, ", "), lasting(since),
-				c.Job.Name)})
-		}
-		if at := c.Job.Expiry(); n.config.Now().After(at) {
-			return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
+		if r.Signature != nil {
+			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
+			return nil
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return err
+		}
+	}
+}
+
+// awaitPeople says from time to time who has yet to consent, and ends the job when its time is over; then it stops the
+// asking, with the error of that.
+func (n *Node) awaitPeople(
+	ctx context.Context, s *jobState, all *consents, since time.Time, stop context.CancelCauseFunc,
+) {
+	const named = 5
+	for told := (time.Time{}); ; {
+		all.mu.Lock()
+		pending := slices.Clone(all.pending)
+		all.mu.Unlock()
+		if len(pending) > 0 && time.Since(told) >= 5*jobs.WaitReport {
+			told = time.Now()
+			who := strings.Join(pending, ", ")
+			if len(pending) > named {
+				who = fmt.Sprintf("%s and %d others", strings.Join(pending[:named], ", "), len(pending)-named)
+			}
+			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since,
+				Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", who, lasting(since),
+					s.contract.Job.Name)})
+		}
+		if at := s.contract.Job.Expiry(); n.config.Now().After(at) {
+			stop(cmp.Or(n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}), errEnded))
+			return
+		}
+		if pause(ctx, retryEvery) != nil {
+			return
 		}
 	}
 }

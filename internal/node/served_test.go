@@ -217,8 +217,10 @@ func TestJobsOverClientsAreRefusedWithAReason(t *testing.T) {
 			t.Fatalf("it was taken, want %q", c.want)
 		}
 		full := err.Error()
-		if strings.HasPrefix(full, "insurer: ") {
-			full = l.underReference(1, err)
+		for i, name := range l.names[1:] { // all are asked at the same time
+			if strings.HasPrefix(full, name+": ") {
+				full = l.underReference(1+i, err)
+			}
 		}
 		if !strings.Contains(full, c.want) {
 			t.Errorf("error %v, want %q in it", full, c.want)
