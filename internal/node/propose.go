@@ -398,12 +398,14 @@ func (n *Node) awaitPeople(
 	ctx context.Context, s *jobState, all *consents, since time.Time, stop context.CancelCauseFunc,
 ) {
 	const named = 5
-	for told := (time.Time{}); ; {
+	for before, said, told := 0, 0, (time.Time{}); ; {
 		all.mu.Lock()
 		pending := slices.Clone(all.pending)
 		all.mu.Unlock()
-		if len(pending) > 0 && time.Since(told) >= 5*jobs.WaitReport {
-			told = time.Now()
+		settled := len(pending) == before
+		before = len(pending)
+		if len(pending) > 0 && settled && (len(pending) != said || time.Since(told) >= 5*jobs.WaitReport) {
+			said, told = len(pending), time.Now()
 			who := strings.Join(pending, ", ")
 			if len(pending) > named {
 				who = fmt.Sprintf("%s and %d others", strings.Join(pending[:named], ", "), len(pending)-named)
