@@ -261,3 +261,45 @@ func TestASecondNodeOnTheSameFolder(t *testing.T) {
 			first.status())
 	}
 }
+
+// TestWhoIsToldOfAnEndHasIt: a member is told that a job is done while its own session is still on. When it answers, the
+// job is done there, too, so that whoever told all may go on with what the job has made.
+func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
+	l := newTestNetwork(t, 5, 0)
+	l.streams(1, 60)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := l.nodes[1]
+	if r, err := n.serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil ||
+		r.Signature == nil {
+		t.Fatal(err)
+	}
+	s, _ := n.job(c.Hash())
+	if err := s.openSession(1, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, active, _ := n.enterSession(t.Context(), s)
+	done, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: 1,
+		Parts: []contract.PartDigest{{Party: "bank"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done.Sign(l.keys[0])
+	left := make(chan error)
+	go func() {
+		<-s.over
+		err := n.adopt(s, s.awaited())
+		n.leaveSession(s, active)
+		left <- err
+	}()
+	r, err := n.serveEnd(l.keys[0].ID(), endingRequest{Contract: c.Hash(), Ending: done.Text()})
+	if state := s.status(); err != nil || state != StateDone || len(r.Ending) == 0 {
+		t.Errorf("it answers %d bytes, %v, and has the job as %s", len(r.Ending), err, state)
+	}
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}

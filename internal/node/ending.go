@@ -477,6 +477,13 @@ func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
 		s.pending = e // for when this party's session ends
 		s.mu.Unlock()
 		s.end()
+		// Whoever hears that all are told may go on with what the job has made: it is here then.
+		ctx, cancel := context.WithTimeout(n.ctx, leaveTime)
+		defer cancel()
+		select {
+		case <-s.final:
+		case <-ctx.Done():
+		}
 		return endingResponse{Ending: r.Ending}, nil
 	}
 	if err := n.adopt(s, e); err != nil {
@@ -484,6 +491,9 @@ func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
 	}
 	return endingResponse{Ending: endingOf(s)}, nil
 }
+
+// leaveTime bounds how long an answer waits for this party to leave its session.
+const leaveTime = askTime / 2
 
 // settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
 // returns false without an error when a party has still to finish, so that another session is needed. Any party may
