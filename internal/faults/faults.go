@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"syscall"
@@ -134,12 +136,15 @@ func IsDamage(err error) bool {
 	return errorAs[*vault.DamagedError](err) || WithCode(fault.CodeDamaged)(err)
 }
 
-// IsDiskFault recognises what the system says of files, but for the two codes before.
+// IsDiskFault recognises what the system says of files, but for the two codes before: whatever it refuses, and also
+// where the error has lost which file and which call it was.
 func IsDiskFault(err error) bool {
+	if errorAs[*net.OpError](err) {
+		return false
+	}
 	return errorAs[*vault.WriteError](err) || errorAs[*fs.PathError](err) || errorAs[*os.LinkError](err) ||
-		errorAs[*os.SyscallError](err) || WithCode(fault.CodeDisk)(err) ||
-		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) ||
-		errors.Is(err, syscall.EIO)
+		errorAs[*os.SyscallError](err) || errorAs[syscall.Errno](err) || errors.Is(err, io.ErrShortWrite) ||
+		WithCode(fault.CodeDisk)(err)
 }
 
 // isLinkFault recognises parties that are gone and links that break or do not come about. A step of a session that

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"syscall"
 	"testing"
@@ -38,6 +40,11 @@ func TestFaultTable(t *testing.T) {
 		{"a node that stops", fmt.Errorf("sum: %w", context.Canceled), fault.CodeStopped, false},
 		{"a checkpoint on a full disk", &vault.WriteError{Err: path(syscall.ENOSPC)}, fault.CodeDisk, false},
 		{"a transcript on a full disk", fmt.Errorf("transcript: %w", syscall.ENOSPC), fault.CodeDisk, false},
+		{"a file that may not grow", fmt.Errorf("payload store: %w", syscall.EFBIG), fault.CodeDisk, false},
+		{"a file system that is gone", fmt.Errorf("payload store: %w", syscall.ESTALE), fault.CodeDisk, false},
+		{"half a write", fmt.Errorf("payload store: %w", io.ErrShortWrite), fault.CodeDisk, false},
+		{"a link that breaks", &protocol.StepError{Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read",
+			syscall.ECONNRESET)}}, fault.CodeLink, false},
 		{"a quota", path(syscall.EDQUOT), fault.CodeDisk, false},
 		{"a disk that fails", path(syscall.EIO), fault.CodeDisk, false},
 		{"a disk that is read-only", &os.LinkError{Op: "rename", Err: syscall.EROFS}, fault.CodeDisk, false},
