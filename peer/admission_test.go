@@ -319,3 +319,65 @@ func TestTwins(t *testing.T) {
 	}
 	wantStranger(t, bank, bank.Self(), "it has this node's own key: only one node may run with it")
 }
+
+// TestAMemberThatStopsHasLeft: a node whose key the other side has known before is cut right after TLS, as by a member
+// that stops while it is dialled. It is not told to ask for an invitation.
+func TestAMemberThatStopsHasLeft(t *testing.T) {
+	ks := newKeys(t, 3)
+	bank, insurer, telco := ks[0], ks[1], ks[2]
+	stopping := start(t, config(bank, signed(t, draft([]*keys.PrivateKey{bank, insurer}), ks)))
+	h, err := New(config(telco, signed(t, draft(ks), ks)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range h.members {
+		m.lost = time.Now() // there was a link before
+	}
+	introduce(t, h, stopping)
+	run(t, h)
+	s := until(t, h, bank.ID(), "troubled", func(s PeerStatus) bool { return strings.Contains(s.Trouble, "TLS") })
+	const want = "bank left: it closed the connection right after the TLS handshake, as a node does that stops"
+	if s.Trouble != want || s.Refused != "" {
+		t.Errorf("trouble %q, refused %q", s.Trouble, s.Refused)
+	}
+}
+
+// TestReasonsThatTakeTurnsStandInTheLogOnce, and of ever new ones the first few.
+func TestReasonsThatTakeTurnsStandInTheLogOnce(t *testing.T) {
+	ks := newKeys(t, 2)
+	log := new(lines)
+	cfg := config(ks[0], signed(t, draft(ks), ks))
+	cfg.Log = newLog(log)
+	h, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, h)
+	var m *member
+	for _, m = range h.members {
+	}
+	count := func(part string) (n int) {
+		for _, s := range log.all() {
+			if strings.Contains(s, "not connected") && strings.Contains(s, part) {
+				n++
+			}
+		}
+		return n
+	}
+	for range 20 {
+		h.noteTrouble(m, errors.New("nothing listens there"))
+		h.noteTrouble(m, errors.New("no route to it"))
+	}
+	if one, other := count("nothing listens"), count("no route"); one != 1 || other != 1 {
+		t.Errorf("two reasons that take turns stand there %d and %d times: %q", one, other, log.all())
+	}
+	for i := range 100 {
+		h.noteTrouble(m, fmt.Errorf("trouble %d", i))
+	}
+	if n := count(""); n > maxSaid {
+		t.Errorf("%d lines, want at most %d", n, maxSaid)
+	}
+	if s := statusOf(t, h, ks[1].ID()); s.Trouble != "trouble 99" {
+		t.Errorf("the status has %q", s.Trouble)
+	}
+}

@@ -159,7 +159,7 @@ func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, er
 		h.mu.Unlock()
 		return nil, errIncoming
 	}
-	j := h.judge
+	j, met := h.judge, !m.lost.IsZero()
 	m.dialling = true
 	h.mu.Unlock()
 	defer func() {
@@ -174,6 +174,7 @@ func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, er
 		weigh:  func(theirs hello) verdict { return j.weigh(id, theirs) },
 		heard:  h.meter.of(m.peer),
 		now:    h.cfg.Now,
+		met:    met,
 	}.exchange(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -233,8 +234,11 @@ func (h *Host) tend(l *link) {
 	h.log.Info("disconnected", "member", l.name, "reason", l.Lost().Reason)
 }
 
-// noteTrouble keeps why a member cannot be reached, for Status, for calls that wait for the first
-// attempt and, when it changes, for the log.
+// maxSaid is how many reasons why there is no link to a member stand in the log between two links.
+const maxSaid = 8
+
+// noteTrouble keeps why a member cannot be reached, for Status and for calls that wait for the first attempt. The log
+// has each reason once, and so many, until there is a link again: some take turns.
 func (h *Host) noteTrouble(m *member, err error) {
 	if errors.Is(err, errDuplicate) || errors.Is(err, errIncoming) || errors.Is(err, context.Canceled) {
 		return
@@ -253,9 +257,16 @@ func (h *Host) noteTrouble(m *member, err error) {
 		*last, m.tried = err.Error(), true
 		h.notify(m)
 	}
+	say := m.link == nil && !m.said[err.Error()] && len(m.said) < maxSaid
+	if say {
+		if m.said == nil {
+			m.said = make(map[string]bool)
+		}
+		m.said[err.Error()] = true
+	}
 	name := m.info.Name
 	h.mu.Unlock()
-	if news {
+	if say {
 		h.log.Warn("not connected", "member", name, "reason", err.Error())
 	}
 }

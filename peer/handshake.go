@@ -21,6 +21,7 @@ type greeting struct {
 	weigh func(hello) verdict // the dialler's own judgement
 	heard *tally
 	now   func() time.Time // the time of day here
+	met   bool             // the other side has known this key before
 }
 
 // refusal is an error that both sides know the reason of.
@@ -57,6 +58,8 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 	switch {
 	case refusesCertificate(err):
 		err = g.explainCertificate()
+	case ended(err) && g.met:
+		err = fmt.Errorf("%s left: it closed the connection right after the TLS handshake, as a node does that stops", g.name)
 	case ended(err):
 		// TLS has shown our key by now, and hosts cut strangers at this point. An invitation
 		// expires by the clock at the other end, which is not known here.
