@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -61,6 +63,8 @@ type folder struct {
 	quota int64 // bytes; 0: there is none
 	plain bool  // the quota is the default one: what is under way goes on
 	log   *slog.Logger
+	own   os.FileInfo            // the folder as it was when the node started
+	try   func(dir string) error // tries whether a file can be written there
 
 	mu     sync.Mutex
 	used   int64
@@ -69,7 +73,41 @@ type folder struct {
 
 // newFolder is a node's folder, of which its owner wants at most so many bytes; 0: the default.
 func newFolder(dir string, quota int64, log *slog.Logger) *folder {
-	return &folder{dir: dir, quota: quota, log: log}
+	return &folder{dir: dir, quota: quota, log: log, try: tryWrite}
+}
+
+// lookEvery is how often a node looks whether its folder is still its own.
+const lookEvery = 5 * time.Second
+
+// watch returns an error when the folder is not the node's own any more; nil when ctx ends.
+func (d *folder) watch(ctx context.Context, every time.Duration) error {
+	for pause(ctx, every) == nil {
+		now, err := os.Stat(d.dir)
+		if err == nil && os.SameFile(now, d.own) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			continue // what cannot be looked at may come right
+		}
+		return fmt.Errorf("the node stops: its folder %s is not the one any more that it was started with, as where it was "+
+			"moved or replaced; put it back, and start the node again", d.dir)
+	}
+	return nil
+}
+
+// tryWrite writes a file into a folder, and deletes it.
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, "look.*.tmp") // a crash leaves it to be swept up
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("a node looks whether it can write\n")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// trouble says why nothing can be written into the folder; empty where it can.
+func (d *folder) trouble() string {
+	if err := d.try(d.dir); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // setDefault works out the default quota: a tenth of the room that the file system has for the folder, or a third more

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -247,5 +248,56 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 	}
 	if l.sessions(c.Hash()) < 2 {
 		t.Error("the job never came to the wall")
+	}
+}
+
+// TestANodeWhoseFolderIsAnothersStops: its owner moves the folder away, or puts another in its place, while it runs.
+func TestANodeWhoseFolderIsAnothersStops(t *testing.T) {
+	for name, put := range map[string]func(dir string) error{
+		"moved":    func(string) error { return nil },
+		"replaced": func(dir string) error { return os.Mkdir(dir, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newFolder(filepath.Join(t.TempDir(), "node"), 0, slog.New(slog.DiscardHandler))
+			if err := os.Mkdir(d.dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if d.own, err = os.Stat(d.dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(d.dir, "grows"), nil, 0o600); err != nil { // which is no other folder
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			if err := d.watch(ctx, time.Millisecond); err != nil {
+				t.Fatalf("its own folder: %v", err)
+			}
+			if err := errors.Join(os.Rename(d.dir, d.dir+".old"), put(d.dir)); err != nil {
+				t.Fatal(err)
+			}
+			err = d.watch(t.Context(), time.Millisecond)
+			if err == nil || !strings.Contains(err.Error(), "is not the one any more that it was started with") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestAFolderThatCannotBeWrittenIsAnAlert at the node whose folder it is.
+func TestAFolderThatCannotBeWrittenIsAnAlert(t *testing.T) {
+	l := newTestNetwork(t, 3, 10)
+	l.start(0)
+	n := l.nodes[0]
+	if s := n.Status(); s.Unwritable != "" {
+		t.Fatalf("%q", s.Unwritable)
+	}
+	n.disk.try = func(dir string) error { return &fs.PathError{Op: "open", Path: dir, Err: syscall.EROFS} }
+	s := n.Status()
+	if len(s.Alerts) == 0 || s.Alerts[0].Code != CodeDisk || s.Alerts[0].Level != AlertCritical ||
+		!strings.Contains(s.Alerts[0].Text, "nothing can be written") ||
+		!strings.Contains(s.Alerts[0].Text, "read-only file system") {
+		t.Errorf("alerts are %+v", s.Alerts)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,6 +164,10 @@ func New(c Config) (*Node, error) {
 		keepCharter(c.Dir, c.Charter.Charter())); err != nil {
 		return nil, err
 	}
+	var err error
+	if n.disk.own, err = os.Stat(c.Dir); err != nil {
+		return nil, err
+	}
 	if err := n.disk.setDefault(); err != nil {
 		return nil, err
 	}
@@ -186,12 +191,14 @@ func New(c Config) (*Node, error) {
 	return n, nil
 }
 
-// Run goes on with the jobs this node coordinates, and looks after the others, until ctx ends. It returns when every
-// session has ended.
+// Run goes on with the jobs this node coordinates, and looks after the others, until ctx ends or the node's folder is
+// not its own any more, which is an error. It returns when every session has ended.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.work.Wait()
 	defer n.answering.Lock() // what is being answered is answered, and nothing after it
 	defer n.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for _, s := range n.resumed {
 		r := s.snapshot()
 		switch {
@@ -204,8 +211,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	}
 	n.work.Go(func() { n.tend(ctx, cmp.Or(n.config.TendEvery, tendEvery)) })
-	<-ctx.Done()
-	return nil
+	return n.disk.watch(ctx, cmp.Or(n.config.TendEvery, lookEvery))
 }
 
 // drive coordinates a job that no command waits for.

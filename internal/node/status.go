@@ -30,9 +30,11 @@ type Status struct {
 	Alerts    []Alert          `json:"alerts"`    // the worst first; none: all is well
 	Disk      disk.Space       `json:"disk"`      // the file system of Dir; zero: this system does not say
 	Folder    Disk             `json:"folder"`    // what Dir holds, as it was measured last
-	Traffic   []TrafficStatus  `json:"traffic"`   // of jobs since the node started, by member and class
-	Waits     []WaitStatus     `json:"waits"`     // of jobs since the node started, by member
-	Sessions  int64            `json:"sessions"`  // begun since the node started
+	// Unwritable says why nothing can be written into Dir; empty where it can.
+	Unwritable string          `json:"unwritable,omitempty"`
+	Traffic    []TrafficStatus `json:"traffic"`  // of jobs since the node started, by member and class
+	Waits      []WaitStatus    `json:"waits"`    // of jobs since the node started, by member
+	Sessions   int64           `json:"sessions"` // begun since the node started
 }
 
 // CharterStatus says which charter is in force here.
@@ -162,6 +164,7 @@ func (n *Node) Status() Status {
 	}
 	s.Disk, _ = disk.Of(n.config.Dir) // zero: not known
 	s.Folder = n.disk.known()
+	s.Unwritable = n.disk.trouble()
 	s.alert()
 	s.Listening, s.Members = orEmpty(s.Listening), orEmpty(s.Members)
 	s.Strangers, s.Jobs = orEmpty(s.Strangers), orEmpty(s.Jobs)
@@ -183,6 +186,10 @@ func (s *Status) alert() {
 			a.Level = AlertCritical
 		}
 		add(a)
+	}
+	if s.Unwritable != "" {
+		add(Alert{Code: CodeDisk, Level: AlertCritical, Text: fmt.Sprintf("nothing can be written where this node keeps its "+
+			"jobs, in %s: %s", s.Dir, s.Unwritable), Mend: "mend the disk, or mount it for writing; jobs that pause go on then"})
 	}
 	for _, m := range s.Members {
 		switch {
