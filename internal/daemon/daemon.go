@@ -122,8 +122,8 @@ func New(c Config) (*Daemon, error) {
 		return nil, err
 	}
 	references := reference.Open(c.Dir)
-	d := &Daemon{log: c.Log, dir: c.Dir, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log), pages: &pages{log: c.Log},
-		page: c.Page, lines: forecast.ReadLines(c.Dir)}
+	d := &Daemon{log: c.Log, dir: c.Dir, self: c.Key.ID(), servers: servers, journal: newJournal(c.Log),
+		pages: &pages{log: c.Log}, page: c.Page, lines: forecast.ReadLines(c.Dir)}
 	register, atDoor := workerkeys.Open(c.Dir, time.Now, c.Log), new(door)
 	d.host, err = peer.New(peer.Config{
 		Key: c.Key, Charter: c.Charter, Listen: c.Listen, QUIC: c.QUIC, Discovery: c.Discovery, Neighbours: near,

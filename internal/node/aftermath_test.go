@@ -262,7 +262,7 @@ func TestASecondNodeOnTheSameFolder(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldOfAnEndHasIt: a member is told that a job is done while its own session is still on. When it answers, the
+// TestWhoIsToldOfAnEndHasIt: a member is told that a job is done while its own session is on. When it answers, the
 // job is done there, too, so that whoever told all may go on with what the job has made.
 func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 	l := newTestNetwork(t, 5, 0)
@@ -273,8 +273,8 @@ func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := l.nodes[1]
-	if r, err := n.serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())}); err != nil ||
-		r.Signature == nil {
+	request := consentRequest{Contract: string(c.Document.Text())}
+	if r, err := n.serveConsent(l.keys[0].ID(), request); err != nil || r.Signature == nil {
 		t.Fatal(err)
 	}
 	s, _ := n.job(c.Hash())

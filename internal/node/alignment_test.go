@@ -275,7 +275,8 @@ func TestAnAlignmentOutlivesItsStatus(t *testing.T) {
 	}
 	later.Store(11)
 	text := l.job("train", "rows = \"customers\"", activeBank+"features = 32")
-	if _, err := l.nodes[0].Prepare(t.Context(), text, nil); err == nil || !strings.Contains(err.Error(), "expired on 20") {
+	_, err = l.nodes[0].Prepare(t.Context(), text, nil)
+	if err == nil || !strings.Contains(err.Error(), "expired on 20") {
 		t.Errorf("eleven days later: %v", err)
 	}
 }

@@ -67,7 +67,8 @@ func (c *Client) Alive(ctx context.Context) error {
 		conn.Close()
 	}
 	return fmt.Errorf("%w: %s in %s, %s, has not answered for %s; look at its log, and if it stands still, end it with "+
-		"kill %s, then kill -9 %s, and start it again: its jobs go on", errHung, "the node", c.dir, process, c.patience, pid, pid)
+		"kill %s, then kill -9 %s, and start it again: its jobs go on", errHung, "the node", c.dir, process, c.patience,
+		pid, pid)
 }
 
 // errHung is inside the error of a command to a node that is there and does not answer.

@@ -271,7 +271,8 @@ func TestOwnProposalsNeedNoOffer(t *testing.T) {
 	}
 	job := l.servedJob("pofmkl", 1, "", smallPOFMKL)
 	_, err := l.nodes[0].Prepare(minute(t), job, nil)
-	if want := ": it does not offer that label column to other members ("; err == nil || !strings.Contains(err.Error(), want) {
+	const want = ": it does not offer that label column to other members ("
+	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a server's job on the clients' labels: %v, want %s", err, want)
 	}
 }
