@@ -80,6 +80,18 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 	return f, nil
 }
 
+// leastForecast is the shortest time that is forecast, in seconds: below it what is done once for a job counts most, and
+// how far a forecast was off says nothing.
+const leastForecast = 1
+
+// about says how long a job takes.
+func about(seconds float64) string {
+	if seconds < leastForecast {
+		return "less than a second"
+	}
+	return "about " + Seconds(seconds)
+}
+
 // referenceRate is the line that bytes are set against where nobody has measured the own one: 100 Mbit/s.
 const referenceRate = 100e6 / 8
 
@@ -90,15 +102,14 @@ func (f *Forecast) String() string {
 	case f.Unknown != "":
 		said = append(said, fmt.Sprintf("no seconds, since %s", f.Unknown))
 	case f.Together && f.Workers > 0:
-		said = append(said, fmt.Sprintf("about %s on this machine, which all parties and their workers share",
-			Seconds(f.Seconds)))
+		said = append(said, fmt.Sprintf("%s on this machine, which all parties and their workers share", about(f.Seconds)))
 	case f.Together:
-		said = append(said, fmt.Sprintf("about %s on this machine, which all parties share", Seconds(f.Seconds)))
+		said = append(said, about(f.Seconds)+" on this machine, which all parties share")
 	case f.Workers > 0:
-		said = append(said, fmt.Sprintf("about %s with %s of one core each at each party, on machines like this one",
-			Seconds(f.Seconds), wording.Count(f.Workers, "worker")))
+		said = append(said, fmt.Sprintf("%s with %s of one core each at each party, on machines like this one",
+			about(f.Seconds), wording.Count(f.Workers, "worker")))
 	default:
-		said = append(said, fmt.Sprintf("about %s on machines like this one", Seconds(f.Seconds)))
+		said = append(said, about(f.Seconds)+" on machines like this one")
 	}
 	if f.Steps > 0 {
 		said = append(said, fmt.Sprintf("and %s for each step of the solver, of which there may be %d",
@@ -186,7 +197,7 @@ func (f *Forecast) Against(came Came) *Outcome {
 		x := got/want - 1
 		return &x
 	}
-	if f.Steps == 0 {
+	if f.Steps == 0 && f.Seconds >= leastForecast {
 		o.SecondsOff = off(came.Seconds, f.Seconds)
 	}
 	if f.Sent.known() {

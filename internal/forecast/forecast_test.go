@@ -441,3 +441,23 @@ func TestLines(t *testing.T) {
 		t.Error("a broken file has lines")
 	}
 }
+
+// TestNoForecastBelowASecond: a job of milliseconds is forecast as less than a second, and not held against that.
+func TestNoForecastBelowASecond(t *testing.T) {
+	for _, c := range []struct {
+		seconds float64
+		says    string
+		held    bool
+	}{{0.01, "less than a second on machines like this one", false}, {0.99, "less than a second ", false},
+		{1, "about 1.0 s on machines like this one", true}} {
+		f := &Forecast{Seconds: c.seconds}
+		if text := f.String(); !strings.HasPrefix(text, c.says) {
+			t.Errorf("%v s: %s", c.seconds, text)
+		}
+		o := f.Against(Came{Seconds: 3, Sessions: 1})
+		seconds, _, _ := o.Beside()
+		if (o.SecondsOff != nil) != c.held || (seconds != "") != c.held {
+			t.Errorf("%v s: off by %v, %q", c.seconds, o.SecondsOff, seconds)
+		}
+	}
+}
