@@ -136,9 +136,7 @@ func (l *Links) send(ctx context.Context, to int, m Message) error {
 	if err := s.stamp(to, &h, m.Payload); err != nil {
 		return err
 	}
-	s.await(to, m.Kind)
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, m.Payload)
-	s.await(-1, "")
 	if err != nil && l.groups != nil { // its number is spent: nothing that follows would be in order
 		l.groups.lose(to, err)
 	}
@@ -157,14 +155,10 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 	}
 	s := l.session
 	if l.groups != nil {
-		s.await(from, awaited)
-		defer s.await(-1, "")
 		return l.groups.receive(ctx, l.group, from, awaited)
 	}
 	for {
-		s.await(from, awaited)
 		frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
-		s.await(-1, "")
 		if err != nil {
 			return Message{}, &StepError{Peer: s.Name(from), Kind: awaited, Err: err}
 		}

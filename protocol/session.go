@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -22,11 +20,12 @@ type SessionConfig struct {
 	Chunk    int              // bytes; a multiple of 8; 0 means DefaultChunk
 	Budget   *contract.Budget // what this party may send; nil: anything
 	Recorder Recorder         // keeps the transcript; all parties of a session have one, or none
+	Waits    *Waits           // where this party's waits are counted; nil: nowhere
 }
 
 // Session is one execution of a contract among its parties: numbered operations over one mesh.
-// All parties call the same operations in the same order. It is not safe for concurrent use,
-// Waiting excepted. After an error it is of no further use: the parties start a new session.
+// All parties call the same operations in the same order. It is not safe for concurrent use.
+// After an error it is of no further use: the parties start a new session.
 type Session struct {
 	config    SessionConfig
 	self      int
@@ -46,15 +45,6 @@ type Session struct {
 	arriving [][]*arriving // by party
 	buffers  chan []byte   // for frames to come
 
-	mu      sync.Mutex
-	waiting Waiting
-}
-
-// Waiting tells what a session is blocked on.
-type Waiting struct {
-	Peer  string
-	Kind  string
-	Since time.Time
 }
 
 // NewSession starts a session over a mesh that links all parties, and agrees on fresh pair
@@ -95,6 +85,9 @@ func newSession(mesh Mesh, config SessionConfig) (*Session, error) {
 	if self < 0 {
 		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
 	}
+	if config.Waits == nil {
+		config.Waits = new(Waits)
+	}
 	q := len(config.Parties)
 	return &Session{
 		config: config, self: self, mesh: mesh,
@@ -115,14 +108,6 @@ func (s *Session) Name(i int) string { return s.config.Parties[i].Name }
 
 // Operations returns how many collective operations the session has run.
 func (s *Session) Operations() uint64 { return s.operation }
-
-// Waiting returns what the session is blocked on; the zero value when it is not. It may be
-// called from any goroutine.
-func (s *Session) Waiting() Waiting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waiting
-}
 
 // Traffic returns the bytes sent to and received from party i.
 func (s *Session) Traffic(i int) (sent, received int64) {
@@ -152,9 +137,9 @@ func (s *Session) send(ctx context.Context, to int, h header, payload []byte) er
 	if err := s.stamp(to, &h, payload); err != nil {
 		return err
 	}
-	s.await(to, h.kind)
+	waited := s.config.Waits.begin(s.Name(to), h.kind)
 	err := s.mesh.Send(ctx, s.config.Parties[to].ID, s.outgoing, payload)
-	s.await(-1, "")
+	waited()
 	if err != nil {
 		return s.fail(to, &h, s.lastWords(ctx, to, err))
 	}
@@ -183,9 +168,9 @@ func (s *Session) receive(ctx context.Context, from int, want header, buf []byte
 		return nil, buf, s.failed
 	}
 	want.contract, want.session, want.sequence = s.config.Contract, s.config.Number, s.received[from]
-	s.await(from, want.kind)
+	waited := s.config.Waits.begin(s.Name(from), want.kind)
 	frame, err := s.frame(ctx, from, buf)
-	s.await(-1, "")
+	waited()
 	if err != nil {
 		return nil, buf, s.fail(from, &want, err)
 	}
@@ -230,14 +215,3 @@ type namedGone struct{ *GoneError }
 
 func (e *namedGone) Error() string { return "gone: " + e.Reason }
 func (e *namedGone) Unwrap() error { return e.GoneError }
-
-// await records what the session is blocked on; peer -1 means nothing.
-func (s *Session) await(peer int, kind string) {
-	var w Waiting
-	if peer >= 0 {
-		w = Waiting{Peer: s.Name(peer), Kind: kind, Since: time.Now()}
-	}
-	s.mu.Lock()
-	s.waiting = w
-	s.mu.Unlock()
-}

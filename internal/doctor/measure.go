@@ -170,8 +170,11 @@ func askReach(ctx context.Context, host *peer.Host, id keys.ID) ([]peer.Attempt,
 }
 
 const (
-	pings    = 5
-	pingTime = 20 * time.Second
+	pings     = 5
+	pingPause = 200 * time.Millisecond
+	pingTime  = 20 * time.Second
+	// slowTrip is from when on the slowest round trip is a warning: no line on Earth takes so long by itself.
+	slowTrip = 800 * time.Millisecond
 	// relinkTime is how long a new link may take where the one that was measured is over.
 	relinkTime = 10 * time.Second
 	firstEcho  = 256 << 10
@@ -225,7 +228,13 @@ func measure(ctx context.Context, host *peer.Host, m keys.Member) []Check {
 		return answer, took, err
 	}
 	var trips []time.Duration
-	for range pings {
+	for at := range pings {
+		if at > 0 { // a machine that stands still most of the time answers several in a row while it runs
+			select {
+			case <-ctx.Done():
+			case <-time.After(pingPause):
+			}
+		}
 		_, took, err := ask(echoRequest{}, pingTime)
 		var remote *protocol.RemoteError
 		if errors.As(err, &remote) {
@@ -238,10 +247,8 @@ func measure(ctx context.Context, host *peer.Host, m keys.Member) []Check {
 		}
 		trips = append(trips, took)
 	}
-	slices.Sort(trips)
-	trip := trips[len(trips)/2]
-	checks := []Check{check(CheckRoundTrip, Fine, fmt.Sprintf("%s, the middle of %d", shortTime(trip), pings),
-		map[string]float64{"seconds": trip.Seconds()})}
+	trip, first := roundTrip(m.Name, trips)
+	checks := []Check{first}
 
 	before, knows := host.Segments(m.ID)
 	theirs, _, _ := ask(echoRequest{}, pingTime)
@@ -295,6 +302,21 @@ func measure(ctx context.Context, host *peer.Host, m keys.Member) []Check {
 	return append(checks, check(CheckThroughput, Fine, fmt.Sprintf("%s/s out, %s/s in", wording.Size(int64(speeds[0])),
 		wording.Size(int64(speeds[1]))), map[string]float64{"sent_bytes_per_second": speeds[0],
 		"received_bytes_per_second": speeds[1]}))
+}
+
+// roundTrip is the middle of what a member's answers took, and what is said of it: that a machine stands still at times
+// shows in the slowest alone.
+func roundTrip(member string, trips []time.Duration) (time.Duration, Check) {
+	slices.Sort(trips)
+	trip, slowest := trips[len(trips)/2], trips[len(trips)-1]
+	c := Check{About: member, Name: CheckRoundTrip, Verdict: Fine,
+		Text:    fmt.Sprintf("%s, the middle of %d", shortTime(trip), len(trips)),
+		Figures: map[string]float64{"seconds": trip.Seconds(), "slowest_seconds": slowest.Seconds()}}
+	if slowest >= slowTrip {
+		c.Verdict, c.Text = Warning, c.Text+"; the slowest took "+shortTime(slowest)
+		c.Mend = "jobs may wait that long for each message: ask what else the machine there does, and look at the line"
+	}
+	return trip, c
 }
 
 // lossy reports whether more than two of a hundred segments were sent again, and not only the few that a system sends

@@ -157,6 +157,20 @@ func TestALinkThatEndsIsMeasuredOverTheNext(t *testing.T) {
 	}
 }
 
+// TestAMachineThatStandsStillIsAWarning: where one answer took 1.6 seconds the middle of five is fine, and the member is
+// not.
+func TestAMachineThatStandsStillIsAWarning(t *testing.T) {
+	const ms = time.Millisecond
+	trip, c := roundTrip("telco", []time.Duration{1600 * ms, ms, 2 * ms, ms, ms})
+	want := "1.0 ms, the middle of 5; the slowest took 1600.0 ms"
+	if trip != ms || c.Verdict != Warning || c.Text != want || c.Mend == "" {
+		t.Errorf("a trip of %v, and %+v: want a warning of the slowest", trip, c)
+	}
+	if _, c := roundTrip("telco", []time.Duration{ms, 700 * ms}); c.Verdict != Fine {
+		t.Errorf("over a satellite: %+v", c)
+	}
+}
+
 // loneHost is a host whose charter has one more member, who never comes.
 func loneHost(t *testing.T) *peer.Host {
 	ks, c := pair(t, "")

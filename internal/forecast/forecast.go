@@ -3,7 +3,9 @@ package forecast
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +80,19 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 		f.StepSeconds, f.Steps = w.turn.seconds(speeds, at, len(c.Parties)), w.turns
 	}
 	return f, nil
+}
+
+// Longest is how many seconds a session may take that nothing disturbs, all steps of its solver with it, and its bytes
+// over a line that nobody has measured; 0: nobody knows.
+func (f *Forecast) Longest() float64 {
+	if f.Seconds == 0 {
+		return 0
+	}
+	longest := f.Seconds + float64(f.Steps)*f.StepSeconds
+	if !f.Together && f.Rate == 0 {
+		longest += f.lineSeconds()
+	}
+	return longest
 }
 
 // leastForecast is the shortest time that is forecast, in seconds: below it what is done once for a job counts most, and
@@ -174,6 +189,46 @@ type Outcome struct {
 	SecondsOff  *float64 `json:"seconds_off,omitempty"`
 	SentOff     *float64 `json:"sent_off,omitempty"`
 	ReceivedOff *float64 `json:"received_off,omitempty"`
+	Slow        *Slow    `json:"slow,omitempty"` // nil: it was not, or not for one party
+}
+
+// Slow is a session that takes much longer than was forecast, since it waits for one party, which may itself wait for
+// another.
+type Slow struct {
+	Party string  `json:"party"`
+	Times float64 `json:"times"` // what it takes over what was forecast
+	Share float64 `json:"share"` // of the time, waited for Party
+}
+
+// From when on a session is slow: it takes so many times what was forecast, and so many seconds, and waits for one
+// party so much of that.
+const (
+	slowTimes   = 3
+	slowSeconds = 5
+	slowShare   = .5
+)
+
+// Slow says that a session is slow that has taken so many seconds, with those that it waited by party; nil where it is
+// not, or nobody knows.
+func (f *Forecast) Slow(took float64, waited map[string]float64) *Slow {
+	if f == nil || f.Longest() == 0 || took < slowSeconds {
+		return nil
+	}
+	s := &Slow{Times: took / max(f.Longest(), leastForecast)}
+	for _, party := range slices.Sorted(maps.Keys(waited)) {
+		if share := min(1, waited[party]/took); share > s.Share {
+			s.Party, s.Share = party, share
+		}
+	}
+	if s.Times < slowTimes || s.Share < slowShare {
+		return nil
+	}
+	return s
+}
+
+// String says how slow, and for whom.
+func (s *Slow) String() string {
+	return fmt.Sprintf("%.1f times the forecast, %.0f %% of the time waiting for %s", s.Times, 100*s.Share, s.Party)
 }
 
 // Came is what a job took at a party.
@@ -182,6 +237,7 @@ type Came struct {
 	Sent, Received int64 // frames with their headers
 	Common         int   // of an alignment: rows that all have
 	Sessions       uint32
+	Waited         map[string]float64 // seconds, by party
 }
 
 // Against holds a forecast against what came. What several sessions took is no measure of one.
@@ -197,6 +253,7 @@ func (f *Forecast) Against(came Came) *Outcome {
 		x := got/want - 1
 		return &x
 	}
+	o.Slow = f.Slow(came.Seconds, came.Waited)
 	if f.Steps == 0 && f.Seconds >= leastForecast {
 		o.SecondsOff = off(came.Seconds, f.Seconds)
 	}
@@ -221,7 +278,11 @@ func (o *Outcome) Beside() (seconds, sent, received string) {
 		}
 		return fmt.Sprintf(" (forecast %s, %s)", text, Percent(*off))
 	}
-	return say(Seconds(o.Forecast.Seconds), o.SecondsOff), say(wording.Size(o.Sent), o.SentOff),
+	seconds = say(Seconds(o.Forecast.Seconds), o.SecondsOff)
+	if o.Slow != nil {
+		seconds = fmt.Sprintf(" (%s)", o.Slow)
+	}
+	return seconds, say(wording.Size(o.Sent), o.SentOff),
 		say(wording.Size(o.Received), o.ReceivedOff)
 }
 

@@ -50,24 +50,26 @@ func (e *Event) Clean() {
 
 // Report is what one party can say of a job that is done.
 type Report struct {
-	Job      string    `json:"job"`
-	Contract string    `json:"contract"`
-	Party    string    `json:"party"`
-	Seconds  float64   `json:"seconds"` // from all connected to the end of the last session
-	Rounds   uint64    `json:"rounds"`  // sums and broadcasts of the last session
-	BytesOut int64     `json:"bytes_out"`
-	BytesIn  int64     `json:"bytes_in"`
-	Sessions uint32    `json:"sessions"`
-	Openings []Opened  `json:"openings"` // what this party learned
-	Egress   []Egress  `json:"egress"`   // what left this machine in the last session, beside what might have
-	Sigma    float64   `json:"sigma,omitempty"`
-	Lambda   float64   `json:"lambda,omitempty"` // the regulariser that validation chose, where this party knows it
-	Trained  *Training `json:"trained,omitempty"`
-	Online   *Online   `json:"online,omitempty"`
-	Aligned  *Aligned  `json:"aligned,omitempty"`
-	Scores   string    `json:"scores,omitempty"` // file, at the party the scores opened to
-	Rows     int       `json:"rows"`
-	Known    int64     `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
+	Job      string  `json:"job"`
+	Contract string  `json:"contract"`
+	Party    string  `json:"party"`
+	Seconds  float64 `json:"seconds"` // from all connected to the end of the last session
+	Rounds   uint64  `json:"rounds"`  // sums and broadcasts of the last session
+	BytesOut int64   `json:"bytes_out"`
+	BytesIn  int64   `json:"bytes_in"`
+	Sessions uint32  `json:"sessions"`
+	// Waited is, of a job over columns, for how many seconds the last session was blocked on each other party.
+	Waited   map[string]float64 `json:"waited,omitempty"`
+	Openings []Opened           `json:"openings"` // what this party learned
+	Egress   []Egress           `json:"egress"`   // what left this machine in the last session, beside what might have
+	Sigma    float64            `json:"sigma,omitempty"`
+	Lambda   float64            `json:"lambda,omitempty"` // the regulariser that validation chose, where this party knows it
+	Trained  *Training          `json:"trained,omitempty"`
+	Online   *Online            `json:"online,omitempty"`
+	Aligned  *Aligned           `json:"aligned,omitempty"`
+	Scores   string             `json:"scores,omitempty"` // file, at the party the scores opened to
+	Rows     int                `json:"rows"`
+	Known    int64              `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
 	// of a prediction: this party's rows with what training never saw, by column
 	Unseen []kernel.Unseen `json:"unseen,omitempty"`
 

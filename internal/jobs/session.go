@@ -17,7 +17,7 @@ import (
 )
 
 // WaitReport is after how long a blocked session says whom it waits for, and how often again.
-const WaitReport = 2 * time.Second
+const WaitReport = protocol.LongWait
 
 // Session is one session of a job at this node, as a task sees it. Only NewSession makes one that runs, and it asks for
 // the proof that all parties have signed.
@@ -168,6 +168,7 @@ func (s *Session) Account(r *Report, traffic func(party int) (sent, received int
 		r.BytesOut += sent
 		r.BytesIn += received
 	}
+	r.Waited = s.Config.Waits.Seconds()
 	lines := s.Config.Budget.Lines()
 	s.mu.Lock()
 	defer s.mu.Unlock()

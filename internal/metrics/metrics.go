@@ -86,17 +86,18 @@ func metrics() []metric {
 				}
 			}
 		}},
-		{desc("waits_total", "Waits of jobs for a member, of two seconds and more.", "member"), counter,
+		{desc("waits_total", "Waits of jobs over columns for a member, of two seconds and more.", "member"), counter,
 			func(s *node.Status, add adder) {
 				for _, w := range s.Waits {
 					add(float64(w.Count), w.Peer)
 				}
 			}},
-		{desc("wait_seconds_total", "How long these waits lasted.", "member"), counter, func(s *node.Status, add adder) {
-			for _, w := range s.Waits {
-				add(w.Seconds, w.Peer)
-			}
-		}},
+		{desc("wait_seconds_total", "How long these and all shorter waits lasted.", "member"), counter,
+			func(s *node.Status, add adder) {
+				for _, w := range s.Waits {
+					add(w.Seconds, w.Peer)
+				}
+			}},
 		{desc("member_connected", "1 while there is a link to the member.", "member"), gauge,
 			members(func(m *node.MemberStatus) (float64, bool) { return number(m.Connected), true })},
 		{desc("member_round_trip_seconds", "The latest heartbeat's.", "member"), gauge,

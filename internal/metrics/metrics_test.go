@@ -235,3 +235,63 @@ func TestDashboardNamesWhatIsServed(t *testing.T) {
 		}
 	}
 }
+
+// rule is a line of the rules in docs/operations.md that compares what one scrape says.
+var rule = regexp.MustCompile(`(?m)^(hanse_[a-z_]+)(?:\{([a-z]+)="([a-z]+)"\})? (>|==) 0(?: .*)?$`)
+
+// TestRulesFire: of the rules that docs/operations.md begins with, those that look at one scrape fire when what they
+// are for has happened, and none of them does where nothing has.
+func TestRulesFire(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm := func() node.Status {
+		s := busy()
+		s.Alerts, s.Members = nil, s.Members[:1]
+		return s
+	}
+	cases := map[string]func() node.Status{
+		"slow": func() node.Status {
+			s := calm()
+			s.Alerts = []node.Alert{{Code: node.CodeSlow, Level: node.AlertWarning, About: "credit"}}
+			return s
+		},
+		"critical": func() node.Status {
+			s := calm()
+			s.Alerts = []node.Alert{{Code: node.CodeDisk, Level: node.AlertCritical}}
+			return s
+		},
+		"": busy, // insurer is not connected
+	}
+	fires := func(r []string, s func() node.Status) bool {
+		_, body := get(t, Source{Status: s}, "/metrics")
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, err := parser.TextToMetricFamilies(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range families[r[1]].GetMetric() {
+			matches := r[2] == ""
+			for _, l := range m.GetLabel() {
+				matches = matches || l.GetName() == r[2] && l.GetValue() == r[3]
+			}
+			if v := m.GetGauge().GetValue(); matches && (r[4] == ">" && v > 0 || r[4] == "==" && v == 0) {
+				return true
+			}
+		}
+		return false
+	}
+	rules := rule.FindAllStringSubmatch(string(text), -1)
+	if len(rules) != len(cases) {
+		t.Fatalf("%d rules look at one scrape, want %d", len(rules), len(cases))
+	}
+	for _, r := range rules {
+		if !fires(r, cases[r[3]]) {
+			t.Errorf("%q does not fire when it should", r[0])
+		}
+		if fires(r, calm) {
+			t.Errorf("%q fires where nothing has happened", r[0])
+		}
+	}
+}

@@ -92,7 +92,8 @@ func (s *jobState) compare(r *jobs.Report) {
 	if s.forecast == nil || r.Missed != "" {
 		return
 	}
-	came := forecast.Came{Seconds: r.Seconds, Sent: r.BytesOut, Received: r.BytesIn, Sessions: r.Sessions}
+	came := forecast.Came{Seconds: r.Seconds, Sent: r.BytesOut, Received: r.BytesIn, Sessions: r.Sessions,
+		Waited: r.Waited}
 	if r.Aligned != nil {
 		came.Common = r.Aligned.Common
 	}

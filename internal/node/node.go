@@ -238,12 +238,16 @@ func (n *Node) keep(s *jobState) {
 	n.jobs[s.contract.Hash()] = s
 }
 
-// notify passes an event on to whoever listens: the node's own log, and the person who proposed.
+// notify passes an event outside of sessions on to whoever listens, and counts what is waited.
 func (n *Node) notify(h keys.Hash, e jobs.Event) {
+	n.waits.note(n.tell(h, e))
+}
+
+// tell passes an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
+func (n *Node) tell(h keys.Hash, e jobs.Event) jobs.Event {
 	e.Time = time.Now()
 	e.Job = h.String()
 	e.Clean()
-	n.waits.note(e)
 	n.mu.Lock()
 	listen, s := n.hearers[h], n.jobs[h]
 	n.mu.Unlock()
@@ -256,6 +260,7 @@ func (n *Node) notify(h keys.Hash, e jobs.Event) {
 	if listen != nil {
 		listen(e)
 	}
+	return e
 }
 
 // listen sets who hears a job's events; nil ends it. listen may be called from several goroutines.

@@ -60,10 +60,13 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 	if err != nil {
 		return nil, err
 	}
-	meter, err := n.meterSession(s)
+	waits, counted := n.waits.session()
+	defer counted()
+	meter, err := n.meterSession(s, waits)
 	if err != nil {
 		return nil, errors.Join(err, recorder.Close(false))
 	}
+	defer s.watched.ended()
 	counting := countingRecorder{recorder, func(e protocol.Entry, bytes int64) {
 		n.traffic.add(c.Parties[e.Peer].ID, e, bytes)
 		meter.add(e, bytes)
@@ -73,7 +76,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 		Stored: record.Stored, Over: s.over, Life: n.ctx, Daemon: &attendant{n, s, number, closes},
 		Config: protocol.SessionConfig{
 			Contract: c.Hash(), Number: number, Parties: c.Members(), Key: n.config.Key, Budget: budget,
-			Recorder: metered{counting, n.disk, c.Job.Record == contract.RecordFull},
+			Recorder: metered{counting, n.disk, c.Job.Record == contract.RecordFull}, Waits: waits,
 		},
 	})
 	if number == 1 {
@@ -182,7 +185,7 @@ type attendant struct {
 }
 
 // Notify implements jobs.Daemon.
-func (a *attendant) Notify(e jobs.Event) { a.node.notify(a.state.contract.Hash(), e) }
+func (a *attendant) Notify(e jobs.Event) { a.node.tell(a.state.contract.Hash(), e) }
 
 // Fault implements jobs.Daemon.
 func (a *attendant) Fault(err error) *fault.Fault { return a.node.toldOnce(a.state, err) }

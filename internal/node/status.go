@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/internal/disk"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Status is a node at one moment, as its owner sees it: hanse status prints it, the metrics count it, and the page
@@ -86,7 +87,9 @@ type JobStatus struct {
 	JobInfo
 	Session time.Time      `json:"session,omitzero"` // when the session that is on began; zero: none is on
 	Sent    []EgressStatus `json:"sent,omitempty"`   // in the latest session since the node started
-	Curve   []Point        `json:"curve,omitempty"`  // the latest step's metric as it came, evenly thinned
+	// Waited is for how many seconds that session was blocked on each other party, which may itself have waited.
+	Waited map[string]float64 `json:"waited,omitempty"`
+	Curve  []Point            `json:"curve,omitempty"` // the latest step's metric as it came, evenly thinned
 }
 
 // Point is a step's metric when so much of the step was done.
@@ -125,6 +128,7 @@ const (
 	CodeClock    = "clock"    // a member's clock and this one's differ
 	CodeCharter  = "charter"  // a member is on another version of the charter
 	CodePaused   = "paused"   // a job stands still
+	CodeSlow     = "slow"     // a session waits for one member most of the time, and takes far longer than forecast
 	CodeProposal = "proposal" // a job waits for a person here
 	CodeUnbegun  = "unbegun"  // an agreed job that nobody starts ends by itself within a day
 )
@@ -219,6 +223,13 @@ func (s *Status) alert() {
 				j.StartBy.UTC().Format("2006-01-02 15:04 UTC")),
 				Mend: "ask " + j.Proposer + ", or whom it waits for"})
 		}
+		if !j.Session.IsZero() {
+			if slow := j.Forecast.Slow(s.Time.Sub(j.Session).Seconds(), j.Waited); slow != nil {
+				add(Alert{Code: CodeSlow, Level: AlertWarning, About: j.Name, Since: j.Session,
+					Text: fmt.Sprintf("job %s of %s takes %s", j.Name, j.Proposer, slow),
+					Mend: "hanse doctor --member " + slow.Party + " looks at the line; ask there what its machine does"})
+			}
+		}
 		switch j.State {
 		case StatePaused:
 			add(Alert{Code: CodePaused, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s stands still%s", j.Name,
@@ -247,7 +258,7 @@ func (n *Node) jobStatuses() []JobStatus {
 		var h keys.Hash
 		if h.UnmarshalText([]byte(info.Contract)) == nil {
 			if s, ok := n.job(h); ok {
-				s.watched.status(&j, n.inSession(s))
+				s.watched.status(&j)
 			}
 		}
 		all = append(all, j)
@@ -255,14 +266,14 @@ func (n *Node) jobStatuses() []JobStatus {
 	return all
 }
 
-// meterSession begins to count what a session of a job sends.
-func (n *Node) meterSession(s *jobState) (*sessionMeter, error) {
+// meterSession begins to count what a session of a job sends; waits has for whom it waits.
+func (n *Node) meterSession(s *jobState, waits *protocol.Waits) (*sessionMeter, error) {
 	c := s.contract
 	m, err := newSessionMeter(c, c.Job.Index(n.nameIn(c)))
 	if err != nil {
 		return nil, err
 	}
 	n.began.Add(1)
-	s.watched.session(m)
+	s.watched.session(m, waits)
 	return m, nil
 }

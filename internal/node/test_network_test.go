@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
@@ -47,6 +48,7 @@ type testNetwork struct {
 	logs        map[int]*slog.Logger                                 // by party, in place of log
 	memory      map[int]int64                                        // of the machines, by party; 0: this one's
 	quotas      map[int]int64                                        // of the disks, by party
+	speeds      *forecast.Speeds                                     // of all machines; nil: nobody measured them
 	sources     map[int]string                                       // where the table "train" comes from, by party
 }
 
@@ -159,7 +161,7 @@ func (l *testNetwork) start(i int) {
 		Dir: filepath.Join(l.dirs[i], "node"), Workers: 1, ReturnEvery: 50 * time.Millisecond,
 		TendEvery: 20 * time.Millisecond, AwayTime: 300 * time.Millisecond, Told: func(e jobs.Event) { l.heard(i, e) },
 		DiskFault: l.faults[i], Quota: l.quotas[i], Memory: l.memory[i], Now: l.now, Log: cmp.Or(l.logs[i], l.log),
-		RecordLimit: l.recordLimit,
+		RecordLimit: l.recordLimit, Speeds: func() (*forecast.Speeds, error) { return l.speeds, nil },
 	})
 	if err != nil {
 		l.t.Fatal(err)

@@ -7,21 +7,23 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol"
 )
 
-// WaitStatus is how often, and how long in all, jobs waited for a member since the node started. Waits shorter than
-// jobs.WaitReport do not count.
+// WaitStatus is for how long jobs over columns waited for a member since the node started: all that they waited in
+// their sessions, however short each wait was, and what they waited for it outside of them.
 type WaitStatus struct {
 	Peer    string  `json:"peer"`
-	Count   int64   `json:"count"`
-	Seconds float64 `json:"seconds"`
+	Count   int64   `json:"count"`   // waits of protocol.LongWait and more
+	Seconds float64 `json:"seconds"` // of all waits
 }
 
-// waits adds up what jobs tell of their waits.
+// waits adds up for whom jobs wait: in sessions by what each counts, outside of them by what jobs tell.
 type waits struct {
-	mu    sync.Mutex
-	peers map[string]*WaitStatus
-	on    map[string]onWait // by job
+	mu       sync.Mutex
+	peers    map[string]*WaitStatus
+	on       map[string]onWait        // outside of sessions, by job
+	sessions map[*protocol.Waits]bool // those that are on
 }
 
 // onWait is the wait that a job told of last.
@@ -30,32 +32,65 @@ type onWait struct {
 	until time.Time // counted up to here
 }
 
-// note counts a wait, from when it began or was heard of last.
+// at returns the count of a member. The lock is held.
+func (w *waits) at(name string) *WaitStatus {
+	if w.peers == nil {
+		w.peers, w.on = make(map[string]*WaitStatus), make(map[string]onWait)
+	}
+	if w.peers[name] == nil {
+		w.peers[name] = &WaitStatus{Peer: name}
+	}
+	return w.peers[name]
+}
+
+// note counts a wait outside of sessions, from when it began or was heard of last.
 func (w *waits) note(e jobs.Event) {
 	if e.Kind != jobs.EventWaiting || e.Since.IsZero() {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.peers == nil {
-		w.peers, w.on = make(map[string]*WaitStatus), make(map[string]onWait)
-	}
 	last := w.on[e.Job]
 	fresh := !last.since.Equal(e.Since)
 	if fresh {
 		last = onWait{e.Since, e.Since}
 	}
 	for _, name := range e.Who {
-		if w.peers[name] == nil {
-			w.peers[name] = &WaitStatus{Peer: name}
-		}
+		of := w.at(name)
 		if fresh {
-			w.peers[name].Count++
+			of.Count++
 		}
-		w.peers[name].Seconds += max(0, e.Time.Sub(last.until).Seconds())
+		of.Seconds += max(0, e.Time.Sub(last.until).Seconds())
 	}
-	last.until = e.Time
-	w.on[e.Job] = last
+	if last.until = e.Time; w.on != nil {
+		w.on[e.Job] = last
+	}
+}
+
+// session counts what a session waits from now on, until the returned function is called.
+func (w *waits) session() (counted *protocol.Waits, end func()) {
+	counted = new(protocol.Waits)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sessions == nil {
+		w.sessions = make(map[*protocol.Waits]bool)
+	}
+	w.sessions[counted] = true
+	return counted, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.sessions, counted)
+		w.take(counted)
+	}
+}
+
+// take adds what a session waited. The lock is held.
+func (w *waits) take(counted *protocol.Waits) {
+	for name, waited := range counted.By() {
+		of := w.at(name)
+		of.Count += waited.Long
+		of.Seconds += waited.Time.Seconds()
+	}
 }
 
 // forget drops what is kept of a job that is gone.
@@ -69,9 +104,16 @@ func (w *waits) forget(job string) {
 func (w *waits) status() []WaitStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now := waits{}
+	for name, of := range w.peers {
+		*now.at(name) = *of
+	}
+	for counted := range w.sessions {
+		now.take(counted)
+	}
 	var all []WaitStatus
-	for _, s := range w.peers {
-		all = append(all, *s)
+	for _, of := range now.peers {
+		all = append(all, *of)
 	}
 	slices.SortFunc(all, func(a, b WaitStatus) int { return strings.Compare(a.Peer, b.Peer) })
 	return all

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol"
 )
 
 // Progress is how far a running job has come in its step.
@@ -35,14 +36,15 @@ const waitingLasts = 8 * jobs.WaitReport
 // lock is held for no call, so that whoever holds another may tell it something.
 type watched struct {
 	mu       sync.Mutex
-	progress Progress // the latest that was told
-	over     bool     // the session that told it
-	curve    []Point  // of that step
-	every    int      // one of so many points is kept
-	count    int      // points since the step began
-	began    time.Time
+	progress Progress  // the latest that was told
+	over     bool      // the session that told it
+	curve    []Point   // of that step
+	every    int       // one of so many points is kept
+	count    int       // points since the step began
+	began    time.Time // of the session that is on; zero: none is
 	sent     *sessionMeter
-	unsigned []string // who has yet to consent, at the proposer
+	waits    *protocol.Waits // of the session that is on
+	unsigned []string        // who has yet to consent, at the proposer
 	awaits   []string
 	waiting  string
 	at       time.Time // of the waiting
@@ -94,11 +96,11 @@ func (w *watched) lacks(who []string) {
 	w.unsigned = who
 }
 
-// session notes that a session begins, and what counts what it sends.
-func (w *watched) session(sent *sessionMeter) {
+// session notes that a session begins, what counts what it sends, and for whom it waits.
+func (w *watched) session(sent *sessionMeter, waits *protocol.Waits) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.began, w.sent = time.Now(), sent
+	w.began, w.sent, w.waits = time.Now(), sent, waits
 }
 
 // meter is what counts what the latest session sends; nil before the first.
@@ -122,13 +124,20 @@ func (w *watched) heard(info *JobInfo) (unsigned []string) {
 	return w.unsigned
 }
 
-// status says what passes in a job; inSession is whether one of its sessions is on.
-func (w *watched) status(j *JobStatus, inSession bool) {
+// ended notes that the session is over.
+func (w *watched) ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j.Curve = slices.Clone(w.curve)
-	if inSession {
-		j.Session = w.began
+	w.began, w.waits = time.Time{}, nil
+}
+
+// status says what passes in a job.
+func (w *watched) status(j *JobStatus) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j.Curve, j.Session = slices.Clone(w.curve), w.began
+	if w.waits != nil {
+		j.Waited = w.waits.Seconds()
 	}
 	if w.sent != nil {
 		j.Sent = w.sent.status()

@@ -45,6 +45,7 @@ type task struct {
 func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	// The session starts over its mesh, and its sums.
 	r, c := &session{Session: s}, s.Contract()
+	s.Config.Waits.Ignore(kindRequest) // the receiver of a serving prediction asks when it wants to
 	var err error
 	if r.wire, err = protocol.NewSession(ctx, s.Mesh, s.Config); err != nil {
 		return nil, err
@@ -108,8 +109,7 @@ func (r *session) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			w := r.wire.Waiting()
-			if w.Peer != "" && w.Kind != kindRequest && time.Since(w.Since) >= jobs.WaitReport {
+			if w := r.Config.Waits.Now(); w.Peer != "" && time.Since(w.Since) >= jobs.WaitReport {
 				r.Daemon.Notify(jobs.Event{Kind: jobs.EventWaiting, Who: []string{w.Peer}, Since: w.Since, Text: fmt.Sprintf(
 					"waiting for %s (%s) for %s", w.Peer, w.Kind, time.Since(w.Since).Round(time.Second))})
 			}
