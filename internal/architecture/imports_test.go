@@ -182,8 +182,8 @@ var may = map[string][]string{
 	"internal/figures/coverage": {},
 	"internal/forecast": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/build", "internal/durable",
-		"internal/wording", "keys", "protocol", "protocol/contract", "secagg", "secagg/psi", "secagg/psi/okvs",
-		"secagg/psi/point", "secagg/psi/words", "secagg/ring", "secagg/rss",
+		"internal/figures", "internal/wording", "keys", "protocol", "protocol/contract", "secagg", "secagg/psi",
+		"secagg/psi/okvs", "secagg/psi/point", "secagg/psi/words", "secagg/ring", "secagg/rss",
 	},
 	"internal/golden": {},
 	"internal/idcheck": {

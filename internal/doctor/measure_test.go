@@ -157,8 +157,8 @@ func TestALinkThatEndsIsMeasuredOverTheNext(t *testing.T) {
 	}
 }
 
-// TestAMachineThatStandsStillIsAWarning: where one answer took 1.6 seconds the middle of five is fine, and the member is
-// not.
+// TestAMachineThatStandsStillIsAWarning: where one answer took 1.6 seconds the middle of five is fine, and the member
+// is not.
 func TestAMachineThatStandsStillIsAWarning(t *testing.T) {
 	const ms = time.Millisecond
 	trip, c := roundTrip("telco", []time.Duration{1600 * ms, ms, 2 * ms, ms, ms})

@@ -53,11 +53,23 @@ const (
 	seedOfSamples = 0x68616e7365 // "hanse"
 )
 
+// Resamples is how often so many rows are drawn anew for an interval.
+func Resamples(rows int) int { return max(leastSamples, min(resamples, resampledRows/max(rows, 1))) }
+
+// Draw says how often each row is drawn in one resample.
+func Draw(counts []int32, resample int) {
+	clear(counts)
+	rng := rand.New(rand.NewPCG(seedOfSamples, uint64(resample)))
+	for range counts {
+		counts[rng.IntN(len(counts))]++
+	}
+}
+
 // bootstrap draws rows with replacement, many times, and returns what some statistics come to, sorted. of writes them;
 // counts says how often each row was drawn. NaN is a statistic that such rows do not have: one that fewer than half of
 // the draws have is nil.
 func bootstrap(rows, statistics int, of func(counts []int32, out []float64)) [][]float64 {
-	n := max(leastSamples, min(resamples, resampledRows/max(rows, 1)))
+	n := Resamples(rows)
 	found := make([][]float64, n)
 	const workers = 4
 	counts := make([][]int32, workers)
@@ -67,11 +79,7 @@ func bootstrap(rows, statistics int, of func(counts []int32, out []float64)) [][
 			counts[worker] = make([]int32, rows)
 		}
 		drawn := counts[worker]
-		clear(drawn)
-		rng := rand.New(rand.NewPCG(seedOfSamples, uint64(i)))
-		for range drawn {
-			drawn[rng.IntN(rows)]++
-		}
+		Draw(drawn, i)
 		found[i] = make([]float64, statistics)
 		of(drawn, found[i])
 		return nil

@@ -18,6 +18,7 @@ type Forecast struct {
 	// Seconds from all connected to the end; 0: Unknown says why there are none.
 	Seconds float64 `json:"seconds,omitempty"`
 	Unknown string  `json:"unknown,omitempty"`
+	Facts   float64 `json:"facts,omitempty"` // of Seconds, those for reading tables and ids
 	// of a solver whose steps nobody can count beforehand: seconds of one, beside Seconds, and how many there may be
 	StepSeconds float64 `json:"step_seconds,omitempty"`
 	Steps       int64   `json:"steps,omitempty"`
@@ -73,6 +74,10 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 		return nil, err
 	}
 	f.Seconds, f.Cores = seconds(w, t, inShards, c, self, speeds, at), speeds.Cores
+	if f.Facts = known.Facts.Seconds(); at.Together && speeds.Cores < len(c.Parties) { // each party reads one like this
+		f.Facts *= float64(len(c.Parties)) / float64(speeds.Cores)
+	}
+	f.Seconds += f.Facts
 	if !at.Together {
 		f.Trip, f.Rate = at.Trip, at.Rate
 	}
@@ -95,8 +100,8 @@ func (f *Forecast) Longest() float64 {
 	return longest
 }
 
-// leastForecast is the shortest time that is forecast, in seconds: below it what is done once for a job counts most, and
-// how far a forecast was off says nothing.
+// leastForecast is the shortest time that is forecast, in seconds: below it what is done once for a job counts most,
+// and how far a forecast was off says nothing.
 const leastForecast = 1
 
 // about says how long a job takes.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg"
 	"github.com/hanse-project/hanse/secagg/psi"
@@ -44,6 +45,7 @@ const (
 	fewTerms, manyTerms        = 4, 28
 	largeRows, largeFeatures   = 3072, 1024 // of products that wait for memory: as much as three parties' matrices
 	sampleBytes                = 256 << 10
+	drawnRows                  = 1 << 17 // more than a core's own memory has
 	movedBytes, movedTimes     = 1 << 20, 12
 	sampleIDs                  = 1 << 11
 	samplePoints               = 64
@@ -93,6 +95,10 @@ var samples = []sample{
 			m[i] = uint64(i)
 		}
 		return func() error { ring.MulVecs(out, m, v, 3, 1); return nil }, nil
+	}},
+	{Drawn, drawnRows, func() (func() error, error) {
+		counts := make([]int32, drawnRows)
+		return func() error { figures.Draw(counts, 0); return nil }, nil
 	}},
 	{PointHash, samplePoints, func() (func() error, error) {
 		dst, wide := make([]byte, samplePoints*point.Size), make([][sha512.Size]byte, samplePoints)

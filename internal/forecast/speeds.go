@@ -35,6 +35,7 @@ const (
 	StoreKey     Kind = "store key"     // an id put into a store
 	StoreValue   Kind = "store value"   // an id looked up in a store
 	Coded        Kind = "coded"         // an id coded, put into an index and looked up there
+	Drawn        Kind = "drawn"         // a row drawn for the intervals of figures
 	Moved        Kind = "moved"         // a byte copied to memory that was not in use
 	Hashed       Kind = "hashed"        // a byte of SHA-256
 	Carried      Kind = "carried"       // a byte through TLS and a socket, at one end
@@ -45,8 +46,8 @@ const (
 
 // kinds are all of them.
 var kinds = []Kind{DenseAngle, DenseTerm, BinaryAngle, BinaryTerm, Cosine, Gram, Equation, Masked, Padded, Square,
-	SmallSquare, Product, PointHash, PointProduct, StoreKey, StoreValue, Coded, Moved, Hashed, Carried, Message, Written,
-	Synced}
+	SmallSquare, Product, PointHash, PointProduct, StoreKey, StoreValue, Coded, Drawn, Moved, Hashed, Carried, Message,
+	Written, Synced}
 
 // Speeds is how long this machine takes for one unit of each kind on one core, in seconds, with nothing else running.
 type Speeds struct {

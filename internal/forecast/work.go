@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/psi"
@@ -107,6 +109,7 @@ func (u unknown) Error() string { return string(u) }
 // Known is what a node knows of a job beside its contract.
 type Known struct {
 	Density Density       // of its table
+	Facts   time.Duration // how long it took to read its table and ids, and to state what the contract says of them
 	Params  *fdskl.Params // of a prediction: those of its model; else nil
 }
 
@@ -154,6 +157,20 @@ const (
 	float64Terms   = 4
 )
 
+// judgements is how often a training's rows are judged: by the model, and by the label holder's own columns.
+const judgements = 2
+
+// drawings is how much the figures of rows take, in rows drawn for each interval: what is drawn is sorted and counted,
+// for the model and for what it is held against.
+const drawings = 12
+
+// judge adds the figures of all rows, at a party that has scores and labels; of rows that are scored it may have none,
+// which nobody else knows.
+func (w *work) judge(c *contract.Contract, party int) {
+	rows := c.Rows()
+	w.then().add(party, Drawn, drawings*float64(rows)*float64(figures.Resamples(rows)))
+}
+
 // opened is a training or prediction whose angles open to the party with labels.
 func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	w, rows, d := new(work), float64(c.Rows()), float64(p.Features)
@@ -179,6 +196,7 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		scores := w.then()
 		scores.workers = c.Job.Shards
 		scores.add(active, Cosine, rows*d*float64(p.Scores()))
+		w.judge(c, c.Job.Index(c.Job.OpenTo))
 		return w, nil
 	}
 	if c.Job.Shards == 0 { // workers keep none
@@ -192,6 +210,7 @@ func opened(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 		candidates = float64(len(fdskl.Candidates()))
 	}
 	solve.add(active, Cosine, d*float64(p.Scores())*(rows+candidates*heldOut))
+	w.judge(c, active)
 	if p.Loss == kernel.Square.String() {
 		solve.add(active, Gram, rows*d*d)
 		if candidates > 0 {
@@ -278,6 +297,7 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	if c.Job.Task == contract.TaskPredict {
 		each(features, Product, 2*rows*d*scores)
 		w.then().truncations(c.Operations, each)
+		w.judge(c, c.Job.Index(c.Job.OpenTo))
 		w.inTurn = true
 		return w, nil
 	}

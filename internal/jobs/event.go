@@ -63,7 +63,7 @@ type Report struct {
 	Openings []Opened           `json:"openings"` // what this party learned
 	Egress   []Egress           `json:"egress"`   // what left this machine in the last session, beside what might have
 	Sigma    float64            `json:"sigma,omitempty"`
-	Lambda   float64            `json:"lambda,omitempty"` // the regulariser that validation chose, where this party knows it
+	Lambda   float64            `json:"lambda,omitempty"` // that validation chose, where this party knows it
 	Trained  *Training          `json:"trained,omitempty"`
 	Online   *Online            `json:"online,omitempty"`
 	Aligned  *Aligned           `json:"aligned,omitempty"`
@@ -79,8 +79,8 @@ type Report struct {
 	Missed string   `json:"missed,omitempty"` // what this party has no part of, in a sentence
 	Away   []string `json:"away,omitempty"`   // parties that have yet to hear that the job is done
 
-	// Notice is what a training's owner should read first: that it looks as if a column told the outcome. Figures have
-	// their own.
+	// Notice is what a training's owner should read first: that it looks as if a column told the outcome. Figures
+	// have their own.
 	Notice string `json:"notice,omitempty"`
 
 	// Figures say how good the scores are: of the training rows at a label holder that has their scores, of the rows

@@ -148,8 +148,8 @@ func (s *Session) Report(rows int) *Report {
 	defer s.mu.Unlock()
 	c := s.contract
 	return &Report{
-		Job: c.Job.Name, Contract: c.Hash().String(), Party: s.Self, Seconds: time.Since(s.began).Seconds(),
-		Sessions: s.Number(), Openings: s.opens, Rows: rows, Aggregation: c.Job.Aggregation,
+		Job: c.Job.Name, Contract: c.Hash().String(), Party: s.Self, Sessions: s.Number(),
+		Openings: s.opens, Rows: rows, Aggregation: c.Job.Aggregation,
 	}
 }
 
@@ -160,7 +160,8 @@ func (s *Session) Sharded(list []shards.Traffic) {
 	s.shards = list
 }
 
-// Account adds to a report what went over the links, by party, and between the job's workers.
+// Account adds to a report how long the session has taken, and what went over the links, by party, and between the
+// job's workers.
 func (s *Session) Account(r *Report, traffic func(party int) (sent, received int64)) {
 	r.BytesOut, r.BytesIn = 0, 0
 	for i := range s.contract.Parties {
@@ -168,7 +169,7 @@ func (s *Session) Account(r *Report, traffic func(party int) (sent, received int
 		r.BytesOut += sent
 		r.BytesIn += received
 	}
-	r.Waited = s.Config.Waits.Seconds()
+	r.Seconds, r.Waited = time.Since(s.began).Seconds(), s.Config.Waits.Seconds()
 	lines := s.Config.Budget.Lines()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -226,7 +226,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		hashes = append(hashes, c.Hash())
 		launched.Go(func() { l.nodes[0].Launch(ctx, c.Hash(), nil) })
 	}
-	if text := <-said; !strings.HasPrefix(text, "waiting for insurer: it takes no more of this for now: 8 is the limit") {
+	if text := <-said; !strings.HasSuffix(text, ": it takes no more of this for now: 8 is the limit") {
 		t.Errorf("the proposer says %q", text)
 	}
 	for _, h := range hashes {

@@ -240,11 +240,11 @@ func (n *Node) keep(s *jobState) {
 
 // notify passes an event outside of sessions on to whoever listens, and counts what is waited.
 func (n *Node) notify(h keys.Hash, e jobs.Event) {
-	n.waits.note(n.tell(h, e))
+	n.waits.note(n.pass(h, e))
 }
 
-// tell passes an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
-func (n *Node) tell(h keys.Hash, e jobs.Event) jobs.Event {
+// pass hands an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
+func (n *Node) pass(h keys.Hash, e jobs.Event) jobs.Event {
 	e.Time = time.Now()
 	e.Job = h.String()
 	e.Clean()

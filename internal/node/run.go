@@ -185,7 +185,7 @@ type attendant struct {
 }
 
 // Notify implements jobs.Daemon.
-func (a *attendant) Notify(e jobs.Event) { a.node.tell(a.state.contract.Hash(), e) }
+func (a *attendant) Notify(e jobs.Event) { a.node.pass(a.state.contract.Hash(), e) }
 
 // Fault implements jobs.Daemon.
 func (a *attendant) Fault(err error) *fault.Fault { return a.node.toldOnce(a.state, err) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -24,6 +25,7 @@ type Jobs struct {
 	ids      *idLists                    // what was made last of a table for an alignment
 	cuts     map[cutsOf][]cut            // by which other members asked for numbers of bins
 	density  forecast.Density            // of the table that was looked at last
+	looking  time.Duration               // how long the facts that were stated last took
 }
 
 // cutsOf is a member, and a table that it asked about.
@@ -76,7 +78,7 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	switch {
 	case job.Task == contract.TaskAlign:
 		a, err := j.newAlignment(job)
-		return &task{part: a, workers: j.Workers}, err
+		return &task{part: a, member: j}, err
 	case job.OverClients():
 		return nil, fmt.Errorf("job %q: %s has no servers: every party holds columns of the same rows", job.Name,
 			job.Algorithm)
@@ -101,7 +103,7 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	default:
 		p, err = j.newTraining(job)
 	}
-	return &task{part: p, workers: j.Workers}, err
+	return &task{part: p, member: j}, err
 }
 
 // Complete implements jobs.Kind.
@@ -217,7 +219,7 @@ func (j *Jobs) Model(contract string) (*fdskl.Model, error) {
 // Known implements jobs.Kind, by the table that was looked at last: a job's facts have just been stated.
 func (j *Jobs) Known(job *contract.Job) forecast.Known {
 	j.mu.Lock()
-	k := forecast.Known{Density: j.density}
+	k := forecast.Known{Density: j.density, Facts: j.looking}
 	j.mu.Unlock()
 	if job.Task == contract.TaskPredict {
 		if m, err := j.Model(job.Model); err == nil { // else the job is none of this node's

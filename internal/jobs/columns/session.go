@@ -37,7 +37,17 @@ type part interface {
 // task makes a jobs.Task of a part.
 type task struct {
 	part
-	workers int
+	member *Jobs
+}
+
+// Facts implements jobs.Task, and notes how long it took to read a table and its ids: a session begins with that.
+func (t *task) Facts() (contract.Facts, error) {
+	began := time.Now()
+	facts, err := t.part.Facts()
+	t.member.mu.Lock()
+	t.member.looking = time.Since(began)
+	t.member.mu.Unlock()
+	return facts, err
 }
 
 // Run implements jobs.Task: the part is made and stored or, in a closing session, the one that is stored is kept; then
@@ -55,7 +65,7 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	case c.Job.Encrypted():
 		r.network, err = NewEncryptedNetwork(ctx, r.wire, c, s.Number())
 	case c.Job.Privacy == keys.PrivacySealed:
-		r.sealed, err = NewSealedNetwork(r.wire, c, cores(t.workers))
+		r.sealed, err = NewSealedNetwork(r.wire, c, cores(t.member.Workers))
 	default:
 		r.network, err = NewNetwork(r.wire, c, s.Learned)
 	}
