@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/charterfile"
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/joining"
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -290,8 +291,10 @@ A later version is carried by the nodes:
    hanse charter sign --key bank.key charter-2.toml
    hanse charter propose --dir bank-node charter-2.toml
 
-The other members' nodes show it to their owners, who sign it where it stands. When
-all have signed, every node puts it in the place of its charter.`,
+The other members' nodes show it to their owners, who sign it where it stands. Who comes
+in, or has a new key, has no node that could: for each of them it prints the command by
+which it reads the version and signs it. When all have signed, every node puts it in the
+place of its charter.`,
 		Flags: []cli.Flag{keyFlag(), passphraseFileFlag(), yesFlag(), dirFlag(), jsonFlag()},
 		Action: anyOrder(func(c *cli.Context) error {
 			charter, path, err := charterArgument(c)
@@ -312,10 +315,39 @@ all have signed, every node puts it in the place of its charter.`,
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, charterfile.NewReport(charter, nil, file))
 			}
+			if err := inviteNewKeys(c, charter); err != nil {
+				return err
+			}
 			_, err = fmt.Fprintf(c.App.Writer, "%s: %s\n", file, charterfile.Standing(charter))
 			return err
 		}),
 	}
+}
+
+// inviteNewKeys prints how those read and sign a version whose keys the one before it does not have: no node of theirs
+// is under it yet, and each member that has signed lets them in.
+func inviteNewKeys(c *cli.Context, charter *keys.SignedCharter) error {
+	parent, err := node.KeptCharter(c.String("dir"), charter.Parent.String())
+	if err != nil || parent == nil { // of a node that has never run nothing is known
+		return err
+	}
+	for _, m := range parent.Members {
+		at, _ := charter.Member(m.ID)
+		if !charter.SignedBy(m.ID) || len(at.Addresses) == 0 {
+			continue
+		}
+		for _, name := range enrol.NewKeys(charter, parent) {
+			printJoin(c, name, "FILE", at)
+		}
+		return nil
+	}
+	return nil
+}
+
+// printJoin prints how a newcomer, whose key is in a file of that name, reads and signs a version at a member.
+func printJoin(c *cli.Context, name, file string, at keys.Member) {
+	fmt.Fprintf(c.App.ErrWriter, "%s reads it and signs it with\n\n   hanse join --key %s.key --inviter %s %s\n\n", name,
+		file, at.ID, at.Addresses[0])
 }
 
 // foundCharter signs a first version and carries it to the members that it names.
@@ -336,8 +368,7 @@ func foundCharter(c *cli.Context, charter *keys.SignedCharter, path string) erro
 	}
 	for _, m := range charter.Members {
 		if m.ID != self.ID && len(self.Addresses) > 0 {
-			fmt.Fprintf(c.App.ErrWriter, "%s reads it and signs it with\n\n   hanse join --key %s.key --inviter %s %s\n\n",
-				m.Name, m.Name, self.ID, self.Addresses[0])
+			printJoin(c, m.Name, m.Name, self)
 		}
 	}
 	log, err := terminal.NewLog(c.App.ErrWriter, "warn", "text")

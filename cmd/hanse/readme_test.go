@@ -195,6 +195,29 @@ func TestWalkOfShards(t *testing.T) {
 	}
 }
 
+// TestANewKeyRunsAsPrinted: the scenario of a member with a new key runs each command that docs/life.md prints for it,
+// up to where the page leaves something out.
+func TestANewKeyRunsAsPrinted(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "newkey.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := strings.NewReplacer("at-telco/", "", "'", "", " --policy policy.toml", "").Replace(string(script))
+	commands, _ := blocksOf(sectionOf(t, "docs/life.md", "A new key for a member"))
+	for line := range strings.Lines(commands) {
+		line, _, _ = strings.Cut(line, " #")
+		line = strings.NewReplacer("\"", "", "/dns4/telco.example/tcp/4001", "/ip4/127.0.0.1/tcp/$PORT3").Replace(line)
+		line, _, _ = strings.Cut(line, "hanse-id1...")
+		line = strings.Replace(strings.TrimSpace(line), "keys new ", "keys new --no-passphrase ", 1)
+		if !strings.Contains(run, line) {
+			t.Errorf("the scenario does not run %q", line)
+		}
+	}
+	if strings.Count(commands, "\n") < 8 {
+		t.Errorf("the page prints %q: is the search broken?", commands)
+	}
+}
+
 // oneLine makes one blank of each run of them, for comparisons.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

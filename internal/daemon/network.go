@@ -21,6 +21,10 @@ func (d *Daemon) network() node.Network {
 		}
 		n.Members = append(n.Members, m)
 	}
+	for _, w := range d.enrol.Waiting() {
+		n.Waiting = append(n.Waiting, node.WaitingCharter{Version: w.Version, Digest: w.Digest.String(), By: w.By,
+			Since: w.Created, File: w.File, Signed: w.Signed, Missing: w.Missing, New: w.New})
+	}
 	for _, s := range d.host.Strangers() {
 		n.Strangers = append(n.Strangers, node.StrangerStatus{ID: s.ID.String(), Address: s.Address, Reason: s.Reason,
 			Last: s.Last})

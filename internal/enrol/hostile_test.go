@@ -75,6 +75,13 @@ func (f forgery) proposal(signer string, change func(*keys.Charter)) *keys.Signe
 	return c
 }
 
+// founded is a first version with telco, which the insurer has signed.
+func (f forgery) founded() *keys.SignedCharter {
+	c := f.charter("insurer", "telco").Unsigned()
+	f.sign(c, "insurer")
+	return c
+}
+
 // charterLies are those about the proposal and its parent.
 func (f forgery) charterLies() []lie {
 	insurer, telco := f.keys["insurer"].ID(), f.keys["telco"].ID()
@@ -127,7 +134,13 @@ func (f forgery) invitationLies() []lie {
 			fmt.Sprintf(`invitation: %s is not a member of charter "credit", version 1, and only members invite`, stranger.Short())},
 		{"another member passes it on", func(*offerReply) {}, bank,
 			fmt.Sprintf("invitation: it is from %s, but bank answers", insurer.Short())},
-		{"no invitation", func(r *offerReply) { r.Invitation = "" }, insurer, ""},
+		{"no invitation, from who has not signed", func(r *offerReply) { r.Invitation = "" }, bank,
+			`charter "credit", version 2: bank, who invites to it, has not signed it`},
+		{"no invitation, from a stranger", func(r *offerReply) { r.Invitation = "" }, stranger,
+			fmt.Sprintf(`invitation: %s is not a member of charter "credit", version 1, and only members invite`, stranger.Short())},
+		{"no invitation, to a first version", func(r *offerReply) {
+			r.Invitation, r.Parent, r.Proposal = "", "", string(f.founded().Text())
+		}, insurer, ""},
 	}
 }
 

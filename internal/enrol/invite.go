@@ -3,6 +3,7 @@ package enrol
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -181,8 +182,9 @@ func (e *Enrolment) dropInvitations() {
 	}
 }
 
-// Invited reports whether somebody may use the join protocol: it holds an invitation from this node
-// that has not expired, or has accepted it in time and waits for the other signatures.
+// Invited reports whether somebody may use the join protocol: it holds an invitation from this node that has not
+// expired, or has accepted it in time and waits for the other signatures; or, without an invitation, its key is named by
+// a version that this node's owner has signed.
 func (e *Enrolment) Invited(id keys.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -190,12 +192,20 @@ func (e *Enrolment) Invited(id keys.ID) bool {
 	return err == nil
 }
 
-// invitation returns the invitation of an id and its text. e.mu is held.
+// invitation returns the invitation of an id and its text, which is empty where the owner's signature on a version that
+// names the id stands for one. e.mu is held.
 func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if r, ok := e.charter.RevokedID(id); ok {
 		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "the key of %s was revoked: %s", r.Name, r.Reason)
 	}
 	text, err := textfile.Read(filepath.Join(guestDir(e.config.Dir, id), invitationFile), maxInvitation)
+	if errors.Is(err, fs.ErrNotExist) {
+		for h, p := range e.proposals {
+			if m, ok := p.charter.Member(id); ok && p.charter.SignedBy(e.self) {
+				return keys.Invitation{Charter: e.charter.Name, Inviter: e.self, Card: keys.Card(m), Proposal: h}, nil, nil
+			}
+		}
+	}
 	if err != nil {
 		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "there is no invitation for %s", id.Short())
 	}

@@ -31,7 +31,7 @@ type Newcomer struct {
 // Offer is what a newcomer is asked to sign. Everything in it has been held against the rest.
 type Offer struct {
 	Inviter  keys.Member
-	Expires  time.Time
+	Expires  time.Time // zero: as long as the proposal is open
 	Proposal *keys.SignedCharter
 	Parent   *keys.SignedCharter // the charter in force; nil of a first version, and when the proposal is in force already
 }
@@ -79,12 +79,17 @@ func sameMember(a, b keys.Member) bool {
 // describe says what a charter or a card says of a member whose id is known.
 func describe(m keys.Member) string { return fmt.Sprintf("%s at %v", m.Name, m.Addresses) }
 
-// checkOffer holds invitation, proposal and parent against each other: the invitation is from the
-// inviter, for the newcomer and to the proposal.
+// checkOffer holds invitation, proposal and parent against each other: the invitation is from the inviter, for the
+// newcomer and to the proposal. Of a later version than the first none is needed: the inviter has signed it, and the
+// newcomer is in it.
 func (n *Newcomer) checkOffer(peer keys.ID, proposal *keys.SignedCharter, reply offerReply) (*Offer, error) {
-	i, _, err := keys.ParseInvitation([]byte(reply.Invitation), time.Now())
-	if err != nil {
-		return nil, err
+	m, _ := proposal.Member(n.Key.ID())
+	i := keys.Invitation{Charter: proposal.Name, Inviter: peer, Card: keys.Card(m), Proposal: proposal.Digest()}
+	var err error
+	if reply.Invitation != "" || proposal.Version == 1 {
+		if i, _, err = keys.ParseInvitation([]byte(reply.Invitation), time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	var parent *keys.SignedCharter
 	among := proposal // a first version follows none, and its maker is among those that it names
@@ -105,7 +110,6 @@ func (n *Newcomer) checkOffer(peer keys.ID, proposal *keys.SignedCharter, reply 
 		return nil, fmt.Errorf("invitation: %s is not a member of charter %q, version %d, and only members invite",
 			peer.Short(), among.Name, among.Version)
 	}
-	m, _ := proposal.Member(n.Key.ID())
 	switch {
 	case i.Inviter != inviter.ID:
 		return nil, fmt.Errorf("invitation: it is from %s, but %s answers", i.Inviter.Short(), inviter.Name)

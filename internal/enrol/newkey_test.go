@@ -1,9 +1,12 @@
 package enrol
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/keys"
 )
@@ -24,21 +27,91 @@ func (l *testNetwork) withNewKey(name, guest string, signers ...string) *keys.Si
 	return c
 }
 
-// TestAMemberWithANewKeyIsNotLetIn documents what is wrong: a version that gives a member a new key is signed by all
-// others, and whoever has the key is let in by nobody to read and sign it.
-func TestAMemberWithANewKeyIsNotLetIn(t *testing.T) {
+// TestAMemberComesBackWithANewKey: a version that gives a member a new key comes into force over the wire, with its
+// signature: each member that has signed lets the key in, and nobody else does. That holds of a version in which the
+// nodes say who is missing, and who of them is to join.
+func TestAMemberComesBackWithANewKey(t *testing.T) {
+	for _, at := range []string{"bank", "insurer"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newTestNetwork(t, []string{"bank", "insurer", "telco"}, "telco-2027")
+			l.kill("telco")
+			key := l.keys["telco-2027"].ID()
+			l.propose("bank", l.withNewKey("telco", "telco-2027", "bank"))
+			settle()
+			w := l.nodes["insurer"].Waiting()
+			if len(w) != 1 || w[0].By != "bank" || w[0].Signed || strings.Join(w[0].Missing, ", ") != "insurer, telco" ||
+				strings.Join(w[0].New, ", ") != "telco" || w[0].File == "" {
+				t.Errorf("%+v waits at insurer", w)
+			}
+			if !l.nodes["bank"].Invited(key) || l.nodes["insurer"].Invited(key) {
+				t.Error("bank alone has signed, and is to let the new key in")
+			}
+			l.signOnDisk("insurer")
+			settle()
+			n := l.newcomer("telco-2027", at)
+			n.Card.Name = "telco"
+			c := l.dial("telco-2027", at)
+			o := must(n.Fetch(t.Context(), c))(t)
+			if !o.Expires.IsZero() || o.Parent == nil || o.Inviter.Name != at {
+				t.Errorf("the offer is %+v", o)
+			}
+			if err := n.Sign(t.Context(), c, o); err != nil {
+				t.Fatal(err)
+			}
+			settle()
+			l.wantVersion(2, "bank", "insurer")
+			if got := must(Wait{}.Until(t.Context(), c, o))(t); got.Version != 2 {
+				t.Errorf("telco has version %d", got.Version)
+			}
+			if w := l.nodes["bank"].Waiting(); len(w) > 0 {
+				t.Errorf("%+v still waits", w)
+			}
+		})
+	}
+}
+
+// pusher is a member that gives another member's place to a key of its own, and has its node carry that round.
+type pusher struct{ *testNetwork }
+
+// TestPusherOpensNoDoor: the key in a version that the pusher alone has signed is let in at no other member, and no
+// signature of it is taken there. The control is the pusher's own node, which lets it in: its owner has signed. It lets in
+// no other key.
+func TestPusherOpensNoDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newTestNetwork(t, []string{"bank", "insurer", "telco"}, "telco-2027")
-		l.kill("telco")
-		l.propose("bank", l.withNewKey("telco", "telco-2027", "bank"))
+		p := pusher{newTestNetwork(t, []string{"bank", "insurer", "telco"}, "puppet", "stranger")}
+		c := p.withNewKey("telco", "puppet", "insurer")
+		p.propose("insurer", c)
 		settle()
-		l.signOnDisk("insurer")
-		settle()
-		for _, at := range []string{"bank", "insurer"} {
-			if l.nodes[at].Invited(l.keys["telco-2027"].ID()) {
-				t.Errorf("%s lets the new key in", at)
+		if files := p.nodes["bank"].proposalFiles(t); len(files) != 1 {
+			t.Fatalf("bank has %v, want the pusher's version", files)
+		}
+		puppet := p.keys["puppet"].ID()
+		r := signRequest{c.Digest().String(), make([]byte, 64)}
+		for _, at := range []string{"bank", "telco"} {
+			_, err := p.nodes[at].answer(puppet, methodJoinFetch, must(cbor.Marshal(nothing{}))(t))
+			_, signed := p.nodes[at].answer(puppet, methodJoinSign, must(cbor.Marshal(r))(t))
+			if p.nodes[at].Invited(puppet) || err == nil || signed == nil {
+				t.Errorf("%s lets the puppet in: %v, %v", at, err, signed)
 			}
 		}
-		l.wantVersion(1, "bank", "insurer")
+		if !p.nodes["insurer"].Invited(puppet) || p.nodes["insurer"].Invited(p.keys["stranger"].ID()) {
+			t.Error("the pusher's own node is to let the puppet in, and no stranger")
+		}
+	})
+}
+
+// TestAnInvitationThatExpiredStaysSo: where there is an invitation, the signature on its proposal does not prolong it.
+func TestAnInvitationThatExpiredStaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
+		l.invite("insurer", "telco")
+		settle()
+		if !l.nodes["insurer"].Invited(l.keys["telco"].ID()) {
+			t.Error("it is not invited")
+		}
+		time.Sleep(time.Hour)
+		if l.nodes["insurer"].Invited(l.keys["telco"].ID()) {
+			t.Error("it is invited for ever")
+		}
 	})
 }

@@ -136,16 +136,19 @@ func (e *Enrolment) announce(p *proposal) {
 	if len(p.charter.Signatures) == 0 || p.charter.SignedBy(e.self) {
 		return
 	}
-	who := p.from
-	for _, m := range e.charter.Members {
-		if p.charter.SignedBy(m.ID) {
-			who = m.ID
-			break
-		}
-	}
 	e.config.Log.Info(fmt.Sprintf("%s proposes charter version %d: %s; see it with: hanse charter show %s; sign it "+
 		"with: hanse charter sign --key FILE.key %s",
-		e.name(who), p.charter.Version, e.changes(p), p.path, p.path))
+		e.proposer(p), p.charter.Version, e.changes(p), p.path, p.path))
+}
+
+// proposer names the first member that has signed a version, or the one whose node brought it. e.mu is held.
+func (e *Enrolment) proposer(p *proposal) string {
+	for _, m := range e.charter.Members {
+		if p.charter.SignedBy(m.ID) {
+			return m.Name
+		}
+	}
+	return e.name(p.from)
 }
 
 // report tells the owner who has signed. e.mu is held.

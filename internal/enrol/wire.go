@@ -23,7 +23,9 @@ type nothing struct{}
 
 // offerReply is what an invitee needs to decide.
 type offerReply struct {
-	Invitation string `cbor:"1,keyasint,omitempty"` // none when the charter is in force already
+	// Invitation is none when the charter is in force already, and where the inviter's signature on the proposal says
+	// enough.
+	Invitation string `cbor:"1,keyasint,omitempty"`
 	Proposal   string `cbor:"2,keyasint"`
 	Parent     string `cbor:"3,keyasint,omitempty"` // none when the charter is in force already
 	// Proof is how a parent that not all have signed came into force: the versions before it, the latest first, back to

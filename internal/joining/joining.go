@@ -124,9 +124,13 @@ func (n *newcomer) join(ctx context.Context, conn enrol.Conn) (*keys.SignedChart
 // sign shows the offer, asks, and hands over the signature.
 func (n *newcomer) sign(ctx context.Context, conn enrol.Conn, o *enrol.Offer) error {
 	m, _ := o.Proposal.Member(n.who.Key.ID())
-	if o.Parent == nil {
+	switch {
+	case o.Parent == nil:
 		n.say("%s proposes a charter to %s\n", o.Inviter.Name, m.Name)
-	} else {
+	case o.Expires.IsZero():
+		n.say("%s has signed version %d of charter %s, in which %s has this key\n", o.Inviter.Name, o.Proposal.Version,
+			o.Proposal.Name, m.Name)
+	default:
 		n.say("%s invites %s to join, until %s\n", o.Inviter.Name, m.Name, o.Expires.Format(time.RFC3339))
 	}
 	if err := charterfile.Show(n.Person.Out, o.Proposal, o.Parent); err != nil {

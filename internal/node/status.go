@@ -44,10 +44,42 @@ type CharterStatus struct {
 	Version int       `json:"version"`
 	Digest  string    `json:"digest"`
 	Created time.Time `json:"created"`
+	// Waiting are the versions that are proposed here and lack signatures, the oldest first.
+	Waiting []WaitingCharter `json:"waiting"`
+}
+
+// WaitingCharter is a version of the charter that is proposed and not in force.
+type WaitingCharter struct {
+	Version int       `json:"version"`
+	Digest  string    `json:"digest"`
+	By      string    `json:"by"`    // the first member that has signed it
+	Since   time.Time `json:"since"` // when it was drafted, by its drafter's clock
+	File    string    `json:"file"`  // where this node's owner reads it and signs it
+	Signed  bool      `json:"signed"`
+	Missing []string  `json:"missing"`       // whose signatures it lacks
+	New     []string  `json:"new,omitempty"` // of these whose key is new: they sign with hanse join
+}
+
+// alert says what is to be done about a version that waits.
+func (w *WaitingCharter) alert(dir string) Alert {
+	a := Alert{Code: CodeSignature, Level: AlertWarning, Since: w.Since, Text: fmt.Sprintf("charter version %d, which %s "+
+		"proposes, drafted %s, waits for the signatures of %s", w.Version, w.By,
+		w.Since.UTC().Format("2006-01-02 15:04 UTC"), wording.Several(w.Missing)),
+		Mend: "their nodes show it to them; whoever is away is to start its node"}
+	switch {
+	case !w.Signed:
+		a.Mend = fmt.Sprintf("read it with hanse charter show %s, and sign it with hanse charter sign --key FILE.key %s",
+			w.File, w.File)
+	case len(w.New) > 0:
+		a.Mend = fmt.Sprintf("with its new key %s signs by the command that hanse charter propose --dir %s %s prints",
+			wording.Several(w.New), dir, w.File)
+	}
+	return a
 }
 
 // Network is what a node's host says of the network; see Config.Network.
 type Network struct {
+	Waiting   []WaitingCharter
 	Listening []string
 	Members   []MemberStatus
 	Strangers []StrangerStatus
@@ -130,7 +162,9 @@ const (
 	CodePaused   = "paused"   // a job stands still
 	CodeSlow     = "slow"     // a session waits for one member most of the time, and takes far longer than forecast
 	CodeProposal = "proposal" // a job waits for a person here
-	CodeUnbegun  = "unbegun"  // an agreed job that nobody starts ends by itself within a day
+	// CodeSignature: a version of the charter lacks signatures, this member's or others'.
+	CodeSignature = "signature"
+	CodeUnbegun   = "unbegun" // an agreed job that nobody starts ends by itself within a day
 )
 
 // Alert is something that the node's owner should look at.
@@ -165,11 +199,13 @@ func (n *Node) Status() Status {
 	if n.config.Network != nil {
 		network := n.config.Network()
 		s.Listening, s.Members, s.Strangers = network.Listening, network.Members, network.Strangers
+		s.Charter.Waiting = network.Waiting
 	}
 	s.Disk, _ = disk.Of(n.config.Dir) // zero: not known
 	s.Folder = n.disk.known()
 	s.Unwritable = n.disk.trouble()
 	s.alert()
+	s.Charter.Waiting = orEmpty(s.Charter.Waiting)
 	s.Listening, s.Members = orEmpty(s.Listening), orEmpty(s.Members)
 	s.Strangers, s.Jobs = orEmpty(s.Strangers), orEmpty(s.Jobs)
 	s.Alerts, s.Traffic, s.Waits = orEmpty(s.Alerts), orEmpty(s.Traffic), orEmpty(s.Waits)
@@ -208,6 +244,9 @@ func (s *Status) alert() {
 		if m.Clock != "" {
 			add(Alert{Code: CodeClock, Level: AlertWarning, About: m.Name, Text: m.Clock})
 		}
+	}
+	for i := range s.Charter.Waiting {
+		add(s.Charter.Waiting[i].alert(s.Dir))
 	}
 	for _, stranger := range s.Strangers {
 		if stranger.ID == s.ID {

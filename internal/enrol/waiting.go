@@ -1,0 +1,49 @@
+package enrol
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/hanse-project/hanse/keys"
+)
+
+// Waiting is a version of the charter that is proposed here and not in force.
+type Waiting struct {
+	Version int
+	Digest  keys.Hash
+	By      string    // the first member that has signed it
+	Created time.Time // when it was drafted, by its drafter's clock
+	File    string    // where this node's owner reads it and signs it
+	Signed  bool      // by this node's owner
+	Missing []string  // whose signatures it lacks, in its order
+	New     []string  // of these whose key the charter in force does not have: they sign with hanse join
+}
+
+// Waiting lists the versions that wait for signatures, the oldest first.
+func (e *Enrolment) Waiting() []Waiting {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var all []Waiting
+	for h, p := range e.proposals {
+		all = append(all, Waiting{Version: p.charter.Version, Digest: h, By: e.proposer(p), Created: p.charter.Created,
+			File: p.path, Signed: p.charter.SignedBy(e.self), Missing: missingNames(p.charter),
+			New: NewKeys(p.charter, e.charter)})
+	}
+	slices.SortFunc(all, func(a, b Waiting) int {
+		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Digest[:], b.Digest[:]))
+	})
+	return all
+}
+
+// NewKeys lists those who have yet to sign a version with a key that the one before does not have.
+func NewKeys(c, before *keys.SignedCharter) []string {
+	var names []string
+	for _, m := range c.Members {
+		if _, ok := before.Member(m.ID); !ok && !c.SignedBy(m.ID) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
