@@ -313,6 +313,7 @@ func (s *consents) add(p contract.Party, signature []byte) (pending []string, er
 	switch {
 	case signature == nil && at < 0:
 		s.pending = append(s.pending, p.Name)
+		slices.SortFunc(s.pending, func(a, b string) int { return s.c.Job.Index(a) - s.c.Job.Index(b) })
 	case signature != nil:
 		if at >= 0 {
 			s.pending = slices.Delete(s.pending, at, at+1)
