@@ -183,8 +183,8 @@ func (e *Enrolment) dropInvitations() {
 }
 
 // Invited reports whether somebody may use the join protocol: it holds an invitation from this node that has not
-// expired, or has accepted it in time and waits for the other signatures; or, without an invitation, its key is named by
-// a version that this node's owner has signed.
+// expired, or has accepted it in time and waits for the other signatures; or, without an invitation, its key is named
+// by a version that this node's owner has signed.
 func (e *Enrolment) Invited(id keys.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

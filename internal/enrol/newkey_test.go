@@ -74,8 +74,8 @@ func TestAMemberComesBackWithANewKey(t *testing.T) {
 type pusher struct{ *testNetwork }
 
 // TestPusherOpensNoDoor: the key in a version that the pusher alone has signed is let in at no other member, and no
-// signature of it is taken there. The control is the pusher's own node, which lets it in: its owner has signed. It lets in
-// no other key.
+// signature of it is taken there. The control is the pusher's own node, which lets it in: its owner has signed. It lets
+// in no other key.
 func TestPusherOpensNoDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pusher{newTestNetwork(t, []string{"bank", "insurer", "telco"}, "puppet", "stranger")}

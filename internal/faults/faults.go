@@ -232,6 +232,15 @@ func OrElse(c fault.Code, err error) error {
 	return &Error{Code: c, Err: err}
 }
 
+// OfTable gives an error of reading a table that was consented to its code: whatever the system refuses of its file is
+// a fault of the table, and not of the node's own disk.
+func OfTable(err error) error {
+	if c, _ := CodeOf(err); err != nil && c == fault.CodeDisk {
+		return &Error{Code: fault.CodeData, Err: err}
+	}
+	return OrElse(fault.CodeData, err)
+}
+
 // SaidBy is a fault as another node said it of itself.
 func SaidBy(party string, f *fault.Fault) error {
 	return &Error{Code: f.Code, Err: fmt.Errorf("%s: %s", party, f), Remote: true, Said: f, Who: party}

@@ -366,6 +366,9 @@ func (t *Tables) OpenStream(name, label string, columns []string) (*stream.Strea
 			"start the node with --data %s=FILE.csv, or a program | hanse node --data %s=-", name, name, name)
 	}
 	s, err := stream.Open(spec.Path, label, columns)
+	if faults.IsDiskFault(err) {
+		err = faults.OfTable(err)
+	}
 	err = faults.OrElse(fault.CodeTable, err)
 	if err == nil && spec.Path == stream.Stdin {
 		t.Input = s

@@ -64,6 +64,9 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 	if j.Waiting != j.Reason {
 		say(j.Waiting)
 	}
+	if j.State == node.StateRunning { // else its reason says so
+		say(node.Absences(j.Absent))
+	}
 	if j.State == node.StateProposed {
 		if len(j.Approved) > 0 {
 			say("approved by " + strings.Join(j.Approved, ", "))

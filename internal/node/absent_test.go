@@ -2,18 +2,30 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// withoutTables runs a job of one server and four clients until the tables of two clients are gone, these have started
-// again, and enough has been heard at the server. It returns all that was said of waits there.
-func (l *testNetwork) withoutTables(enough func(said []string) bool) (h keys.Hash, said []string) {
+// noTable takes a party's table away and starts its node again.
+func (l *testNetwork) noTable(i int) {
+	if err := os.Remove(l.tablePath(i, "train")); err != nil {
+		l.t.Error(err)
+	}
+	l.start(i)
+}
+
+// withoutTables runs a job of one server and four clients, ends two of these on the way, has back do what comes in
+// their place, and looks when enough has been heard at the server. It returns all that was said of waits there.
+func (l *testNetwork) withoutTables(back func(i int), enough func(said []string) bool,
+	look func(keys.Hash)) (h keys.Hash, said []string) {
 	l.t.Helper()
 	l.streams(1, 1200)
 	var mu sync.Mutex
@@ -42,13 +54,11 @@ func (l *testNetwork) withoutTables(enough func(said []string) bool) (h keys.Has
 	<-begun
 	for _, i := range []int{2, 3} {
 		l.stops[i]()
-		if err := os.Remove(l.tablePath(i, "train")); err != nil {
-			l.t.Fatal(err)
-		}
-		l.start(i)
+		back(i)
 	}
 	select {
 	case <-heard:
+		look(c.Hash())
 	case err := <-over:
 		l.t.Errorf("the job is over: %v", err)
 	}
@@ -58,23 +68,138 @@ func (l *testNetwork) withoutTables(enough func(said []string) bool) (h keys.Has
 	return c.Hash(), said
 }
 
-// TestClientsThatCannotGoOnAreNamedNowhere documents what is wrong: two clients of four have lost their tables, and the
-// server says no more than that they are too few.
-func TestClientsThatCannotGoOnAreNamedNowhere(t *testing.T) {
+// TestTheServerSaysWhichClientsCannotGoOn: two clients of four have lost their tables. The server's waits, its list and
+// its reason name both, by a public code; the path stands at their own nodes alone.
+func TestTheServerSaysWhichClientsCannotGoOn(t *testing.T) {
 	l := newTestNetwork(t, 5, 0)
-	few := func(text string) bool { return strings.HasPrefix(text, "waiting for clients of bank: 2 are there") }
-	_, said := l.withoutTables(func(said []string) bool {
-		n := 0
-		for _, text := range said {
-			if few(text) {
-				n++
-			}
-		}
-		return n >= 2
-	})
-	for _, text := range said {
-		if few(text) && strings.Contains(text, "telco") {
-			t.Errorf("it is said of whom: %s", text)
+	want := []string{"too few clients of bank: 2 of 3 needed are there; ",
+		"telco: its table cannot be read, or is not the one that it consented to (data, reference ",
+		"retailer: its table cannot be read, or is not the one that it consented to (data, reference "}
+	var seen JobInfo
+	h, said := l.withoutTables(l.noTable, func(said []string) bool {
+		return hasAll(said[len(said)-1], want)
+	}, func(h keys.Hash) { seen = l.infoAt(0, h) })
+	if last := said[len(said)-1]; !hasAll(last, want) {
+		t.Errorf("the last that was said is %q", last)
+	}
+	for _, text := range append(said, seen.Reason) {
+		if strings.Contains(text, l.dirs[2]) || strings.Contains(text, l.dirs[3]) {
+			t.Errorf("the path of a table is told: %q", text)
 		}
 	}
+	if !hasAll(seen.Reason, want) || len(seen.Absent) != 2 || seen.Absent[0].Party != "telco" ||
+		seen.Absent[0].Code != fault.CodeData || seen.Absent[0].Since.IsZero() {
+		t.Errorf("the server's list has %q and %+v", seen.Reason, seen.Absent)
+	}
+	for _, i := range []int{2, 3} {
+		if own := l.infoAt(i, h); !strings.Contains(own.Reason, l.tablePath(i, "train")) {
+			t.Errorf("%s says of itself %q", l.names[i], own.Reason)
+		}
+	}
+}
+
+// TestEveryServerSaysWhichClientsCannotGoOn: with two servers the one whose client has lost its table says so, and so
+// does the other, which proposed the job.
+func TestEveryServerSaysWhichClientsCannotGoOn(t *testing.T) {
+	l := newTestNetwork(t, 6, 0)
+	l.streams(2, 600)
+	begun := make(chan struct{})
+	start := sync.OnceFunc(func() { close(begun) })
+	l.watch(0, func(e jobs.Event) {
+		if e.Kind == jobs.EventProgress && e.Done >= 20 {
+			start()
+		}
+	})
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("gfml", 2, "privacy = \"published\"",
+		strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l.launched(ctx, 0, c.Hash())
+	<-begun
+	gone := c.Job.ClientsOf(1)[0]
+	l.stops[gone]()
+	l.noTable(gone)
+	for _, server := range []int{0, 1} {
+		want := []string{"too few clients of insurer: 1 of 2 needed are there; " + l.names[gone] +
+			": its table cannot be read"}
+		for tries := 0; !hasAll(l.infoAt(server, c.Hash()).Reason, want); tries++ {
+			if err := pause(t.Context(), retryEvery/30); err != nil || tries == 2000 {
+				t.Fatalf("%s says %q", l.names[server], l.infoAt(server, c.Hash()).Reason)
+			}
+		}
+	}
+}
+
+// slanderer is a client whose node, once the job is under way, answers with what makes another client look bad and
+// fills the server's screen.
+type slanderer struct{ said *fault.Fault }
+
+// TestSlandererSpeaksOfNobodyElse: whatever a client's node says, the server says it of that client, in words of its
+// own. The control is the same answer as it is, which names the other.
+func TestSlandererSpeaksOfNobodyElse(t *testing.T) {
+	long := strings.Repeat("insurer-", 200)
+	for name, c := range map[string]struct {
+		slanderer
+		want string
+	}{
+		"names another": {slanderer{&fault.Fault{Code: fault.CodeDeviation, Names: []string{"insurer", "sum", "retailer"},
+			Numbers: []int64{7}, Ref: "abcdef"}},
+			"telco: a party did not follow the protocol (deviation, reference abcdef)"},
+		"has another say": {slanderer{&fault.Fault{Code: fault.CodeSays, Names: []string{"insurer", "damaged"}}},
+			"telco: another party cannot go on (says)"},
+		"a code of its own": {slanderer{&fault.Fault{Code: "insurer-cheats"}},
+			"telco: it says that something is wrong, and its words cannot be read (malformed)"},
+		"graffiti": {slanderer{&fault.Fault{Code: fault.CodeDisk, Names: []string{long, graffiti}, Ref: "insurer"}},
+			"telco: it says that something is wrong, and its words cannot be read (malformed)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(c.said.String(), "insurer") {
+				t.Fatal("the control speaks of nobody else")
+			}
+			w := new(watched)
+			w.answered("telco", false, faults.SaidBy("telco", c.said))
+			if got := w.whyMissing([]string{"insurer", "telco"}); got != "; "+c.want {
+				t.Errorf("it is said %q, want %q", got, c.want)
+			}
+			for i := range 300 { // each has a place, and a sentence names three
+				w.answered(fmt.Sprintf("client-%03d", i), false, faults.SaidBy("x", c.said))
+			}
+			w.answered("telco", true, nil)
+			info := JobInfo{}
+			for i := range 300 {
+				info.Parties = append(info.Parties, fmt.Sprintf("client-%03d", i))
+			}
+			if text := w.whyMissing(append(info.Parties, "telco")); len(text) > 400 || !strings.HasSuffix(text, "and 297 more") {
+				t.Errorf("%d bytes are said: %s", len(text), text)
+			}
+		})
+	}
+	// Over the wire, too: the node of telco is the slanderer's.
+	l := newTestNetwork(t, 5, 0)
+	bad := slanderer{&fault.Fault{Code: fault.CodeDeviation, Names: []string{"insurer", graffiti}, Ref: "abcdef"}}
+	var seen JobInfo
+	_, said := l.withoutTables(func(i int) {
+		l.transport(i).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) { return nil, bad.said })
+	}, func(said []string) bool {
+		return strings.Contains(said[len(said)-1], "telco: ") && strings.Contains(said[len(said)-1], "retailer: ")
+	}, func(h keys.Hash) { seen = l.infoAt(0, h) })
+	for _, text := range append(said, seen.Reason) {
+		if strings.Contains(text, "\x1b") || strings.Contains(text, "insurer did") {
+			t.Errorf("it is said %q", text)
+		}
+	}
+}
+
+// hasAll reports whether a text has all of some parts.
+func hasAll(text string, parts []string) bool {
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			return false
+		}
+	}
+	return true
 }

@@ -291,13 +291,16 @@ func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err erro
 // awaitEnough waits, in a job over clients, for the other servers, and until every server could have enough clients.
 func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 	for since := time.Now(); ; {
-		next := n.whoIsThere(ctx, s)
+		next := n.whoIsThere(ctx, s, -1)
 		if s.ended() != nil {
 			return next, nil
 		}
-		missing := n.tooFew(s.contract, next.parties)
+		missing := n.tooFew(s, next.parties, -1)
 		if missing == "" {
 			return next, nil
+		}
+		if err := s.remark(missing); err != nil {
+			return next, err
 		}
 		n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
 		if err := pause(ctx, jobs.WaitReport); err != nil {
@@ -306,10 +309,13 @@ func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 	}
 }
 
-// whoIsThere asks all parties of a job over clients whether they are there and stand by the contract.
-func (n *Node) whoIsThere(ctx context.Context, s *jobState) (next coming) {
+// whoIsThere asks the clients of a server, or all parties for -1, whether they are there and stand by the contract.
+func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next coming) {
 	answers := make([]*consentResponse, len(s.contract.Parties))
 	n.eachOther(s.contract, func(i int) {
+		if server >= 0 && s.contract.Job.ServerOf(i) != server {
+			return
+		}
 		r, err := n.askOnce(ctx, s, i)
 		switch {
 		case err == nil && r.Ending != nil:
@@ -334,9 +340,9 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState) (next coming) {
 	return next
 }
 
-// tooFew says who is missing for a session over clients, or nothing.
-func (n *Node) tooFew(c *contract.Contract, there []int) string {
-	count := make(map[int]int)
+// tooFew says who is missing for a session over clients, of one server or of any for -1, or nothing.
+func (n *Node) tooFew(s *jobState, there []int, server int) string {
+	c, count := s.contract, make(map[int]int)
 	for _, i := range there {
 		count[c.Job.ServerOf(i)]++
 	}
@@ -345,8 +351,13 @@ func (n *Node) tooFew(c *contract.Contract, there []int) string {
 		least = 2
 	}
 	for i, p := range c.Parties {
-		if c.Job.Serves(i) && count[i] < least+1 {
-			return fmt.Sprintf("waiting for clients of %s: %d are there, want at least %d", p.Name, max(0, count[i]-1), least)
+		if c.Job.Serves(i) && count[i] < least+1 && (server < 0 || server == i) {
+			var clients []string
+			for _, k := range c.Job.ClientsOf(i) {
+				clients = append(clients, c.Parties[k].Name)
+			}
+			return fmt.Sprintf("too few clients of %s: %d of %d needed are there%s", p.Name, max(0, count[i]-1), least,
+				s.watched.whyMissing(clients))
 		}
 	}
 	return ""
@@ -390,7 +401,12 @@ func (n *Node) askOnce(ctx context.Context, s *jobState, party int) (consentResp
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var r consentResponse
-	return r, n.call(ctx, s.contract.Members()[party], methodConsent, consentRequest{Contract: string(s.text())}, &r)
+	p := s.contract.Members()[party]
+	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r)
+	if !errors.Is(err, context.Canceled) {
+		s.watched.answered(p.Name, r.Signature != nil || r.Ending != nil, err)
+	}
+	return r, err
 }
 
 // atOnce is how many parties are called at the same time.

@@ -646,6 +646,13 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 			return err
 		}
 	}
+	if self := job.Index(n.nameIn(s.contract)); job.Serves(self) && record.State == StatePaused {
+		if missing := n.tooFew(s, n.whoIsThere(ctx, s, self).parties, self); missing != "" {
+			if err := s.remark(missing); err != nil {
+				return err
+			}
+		}
+	}
 	// Asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
 	c := s.contract
 	parties := n.othersOf(c)

@@ -57,7 +57,9 @@ type JobInfo struct {
 	Awaits  []string `json:"awaits,omitempty"`  // the members that are waited for now
 	Waiting string   `json:"waiting,omitempty"` // for what, and for how long
 	Next    string   `json:"next,omitempty"`    // the command that comes next here, without --dir
-	Audited *Audited `json:"audited,omitempty"` // what its owner's latest audit concluded
+	// Absent are the parties of a job over clients that do not come, and why, at its servers.
+	Absent  []Absence `json:"absent,omitempty"`
+	Audited *Audited  `json:"audited,omitempty"` // what its owner's latest audit concluded
 }
 
 // infoOf says of a job what its contract says of it.

@@ -172,7 +172,7 @@ func (n *Node) dataUnchanged(ctx context.Context, s *jobState, session uint32) e
 	sum, path, err := n.tables.Refresh(ctx, job.Table, fmt.Sprintf("session %d of job %q of %s", session, job.Name,
 		job.Proposer))
 	if err != nil {
-		return faults.OrElse(fault.CodeData, err)
+		return faults.OfTable(err)
 	}
 	return jobs.Unchanged(job, agreed, path, sum)
 }

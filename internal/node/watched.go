@@ -48,6 +48,7 @@ type watched struct {
 	awaits   []string
 	waiting  string
 	at       time.Time // of the waiting
+	absent   map[string]Absence
 }
 
 // keep takes from an event what it says of how the job stands.
@@ -121,6 +122,7 @@ func (w *watched) heard(info *JobInfo) (unsigned []string) {
 	if w.waiting != "" && time.Since(w.at) < waitingLasts {
 		info.Awaits, info.Waiting = w.awaits, w.waiting
 	}
+	info.Absent = w.missing(info.Parties)
 	return w.unsigned
 }
 

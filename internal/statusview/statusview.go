@@ -166,6 +166,9 @@ func jobs(w io.Writer, s *node.Status) error {
 		}
 		jobview.Row(t, &j.JobInfo, s.Time)
 		t.Note(terminal.Printable(j.Reason))
+		if j.State == node.StateRunning { // else its reason says so
+			t.Note(terminal.Printable(node.Absences(j.Absent)))
+		}
 		if j.Shards != nil {
 			t.Note(j.Shards.String())
 			t.Note(terminal.Printable(j.Waiting))

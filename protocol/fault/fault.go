@@ -25,7 +25,7 @@ const (
 	CodeDescriptors  Code = "descriptors"  // too many files are open
 	CodeMemory       Code = "memory"       // the job takes more memory than the node has, or the system has none left
 	CodeHeld         Code = "held"         // the node died in the job's sessions, and waits for its owner
-	CodeData         Code = "data"         // a table is not the one consented to
+	CodeData         Code = "data"         // a table cannot be read, or is not the one consented to
 	CodeDamaged      Code = "damaged"      // a file of the node's is not what was written there
 	CodeClients      Code = "clients"      // a session over clients ends for another to follow
 	CodeBusy         Code = "busy"         // the node is not ready yet, or is asked too much at once
@@ -107,6 +107,9 @@ type words func(names []string, numbers []int64) string
 // always is a clause without arguments.
 func always(clause string) words { return func([]string, []int64) string { return clause } }
 
+// Known reports whether this version has words for a code.
+func (c Code) Known() bool { return vocabulary(c) != nil }
+
 // vocabulary is the one table of what each code says.
 func vocabulary(c Code) words {
 	switch c {
@@ -126,7 +129,7 @@ func vocabulary(c Code) words {
 	case CodeHeld:
 		return always("its node stopped in the middle of the job's sessions, and waits for its owner to resume the job")
 	case CodeData:
-		return always("its table is not the one that it consented to")
+		return always("its table cannot be read, or is not the one that it consented to")
 	case CodeDamaged:
 		return always("one of its files is damaged")
 	case CodeClients:
