@@ -3,7 +3,7 @@ package enrol
 import (
 	"bytes"
 	"cmp"
-	"slices"
+	"sort"
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
@@ -31,8 +31,9 @@ func (e *Enrolment) Waiting() []Waiting {
 			File: p.path, Signed: p.charter.SignedBy(e.self), Missing: missingNames(p.charter),
 			New: NewKeys(p.charter, e.charter)})
 	}
-	slices.SortFunc(all, func(a, b Waiting) int {
-		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Digest[:], b.Digest[:]))
+	sort.Slice(all, func(i, k int) bool {
+		a, b := &all[i], &all[k]
+		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Digest[:], b.Digest[:])) < 0
 	})
 	return all
 }

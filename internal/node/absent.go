@@ -3,7 +3,6 @@ package node
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,24 +77,18 @@ func (w *watched) answered(party string, comes bool, err error) {
 	w.absent[party] = a
 }
 
-// missing lists the absences of some parties, in their order. The lock is held.
+// missing lists the absences of some parties, in their order; who says why stands before who is away. The lock is held.
 func (w *watched) missing(parties []string) (all []Absence) {
+	var away []Absence
 	for _, p := range parties {
-		if a, ok := w.absent[p]; ok {
+		switch a, ok := w.absent[p]; {
+		case ok && a.Code == codeAway:
+			away = append(away, a)
+		case ok:
 			all = append(all, a)
 		}
 	}
-	// Who says why stands before who is away.
-	slices.SortStableFunc(all, func(a, b Absence) int {
-		switch {
-		case a.Code == b.Code || a.Code != codeAway && b.Code != codeAway:
-			return 0
-		case a.Code == codeAway:
-			return 1
-		}
-		return -1
-	})
-	return all
+	return append(all, away...)
 }
 
 // whyMissing says of some parties which do not come, and why.
