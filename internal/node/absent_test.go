@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -23,14 +24,19 @@ func (l *testNetwork) noTable(i int) {
 }
 
 // withoutTables runs a job of one server and four clients, ends two of these on the way, has back do what comes in
-// their place, and looks when enough has been heard at the server. It returns all that was said of waits there.
-func (l *testNetwork) withoutTables(back func(i int), enough func(said []string) bool,
-	look func(keys.Hash)) (h keys.Hash, said []string) {
+// their place, and ends when what is said at the server is enough. It returns how the server lists the job then, and all
+// that was said of waits there.
+func (l *testNetwork) withoutTables(back func(i int), enough func(text string) bool) (seen JobInfo, said []string) {
 	l.t.Helper()
 	l.streams(1, 1200)
 	var mu sync.Mutex
+	var c *contract.Contract
 	begun, heard := make(chan struct{}), make(chan struct{})
-	start, end := sync.OnceFunc(func() { close(begun) }), sync.OnceFunc(func() { close(heard) })
+	start := sync.OnceFunc(func() { close(begun) })
+	end := sync.OnceFunc(func() {
+		seen = l.infoAt(0, c.Hash())
+		close(heard)
+	})
 	l.watch(0, func(e jobs.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -38,13 +44,14 @@ func (l *testNetwork) withoutTables(back func(i int), enough func(said []string)
 			start()
 		}
 		if e.Kind == jobs.EventWaiting {
-			if said = append(said, e.Text); enough(said) {
+			if said = append(said, e.Text); enough(e.Text) {
 				end()
 			}
 		}
 	})
 	l.startAll()
-	c, err := l.nodes[0].Prepare(l.t.Context(), l.servedJob("pofmkl", 1, "privacy = \"masked\"",
+	var err error
+	c, err = l.nodes[0].Prepare(l.t.Context(), l.servedJob("pofmkl", 1, "privacy = \"masked\"",
 		strings.Replace(smallPOFMKL, "rounds = 40", "rounds = 1000", 1)), nil)
 	if err != nil {
 		l.t.Fatal(err)
@@ -58,14 +65,13 @@ func (l *testNetwork) withoutTables(back func(i int), enough func(said []string)
 	}
 	select {
 	case <-heard:
-		look(c.Hash())
 	case err := <-over:
 		l.t.Errorf("the job is over: %v", err)
 	}
 	cancel()
 	mu.Lock()
 	defer mu.Unlock()
-	return c.Hash(), said
+	return seen, said
 }
 
 // TestTheServerSaysWhichClientsCannotGoOn: two clients of four have lost their tables. The server's waits, its list and
@@ -75,13 +81,7 @@ func TestTheServerSaysWhichClientsCannotGoOn(t *testing.T) {
 	want := []string{"too few clients of bank: 2 of 3 needed are there; ",
 		"telco: its table cannot be read, or is not the one that it consented to (data, reference ",
 		"retailer: its table cannot be read, or is not the one that it consented to (data, reference "}
-	var seen JobInfo
-	h, said := l.withoutTables(l.noTable, func(said []string) bool {
-		return hasAll(said[len(said)-1], want)
-	}, func(h keys.Hash) { seen = l.infoAt(0, h) })
-	if last := said[len(said)-1]; !hasAll(last, want) {
-		t.Errorf("the last that was said is %q", last)
-	}
+	seen, said := l.withoutTables(l.noTable, func(text string) bool { return hasAll(text, want) })
 	for _, text := range append(said, seen.Reason) {
 		if strings.Contains(text, l.dirs[2]) || strings.Contains(text, l.dirs[3]) {
 			t.Errorf("the path of a table is told: %q", text)
@@ -92,9 +92,7 @@ func TestTheServerSaysWhichClientsCannotGoOn(t *testing.T) {
 		t.Errorf("the server's list has %q and %+v", seen.Reason, seen.Absent)
 	}
 	for _, i := range []int{2, 3} {
-		if own := l.infoAt(i, h); !strings.Contains(own.Reason, l.tablePath(i, "train")) {
-			t.Errorf("%s says of itself %q", l.names[i], own.Reason)
-		}
+		l.awaitWhy(i, seen.Contract, l.tablePath(i, "train"))
 	}
 }
 
@@ -124,12 +122,21 @@ func TestEveryServerSaysWhichClientsCannotGoOn(t *testing.T) {
 	l.stops[gone]()
 	l.noTable(gone)
 	for _, server := range []int{0, 1} {
-		want := []string{"too few clients of insurer: 1 of 2 needed are there; " + l.names[gone] +
-			": its table cannot be read"}
-		for tries := 0; !hasAll(l.infoAt(server, c.Hash()).Reason, want); tries++ {
-			if err := pause(t.Context(), retryEvery/30); err != nil || tries == 2000 {
-				t.Fatalf("%s says %q", l.names[server], l.infoAt(server, c.Hash()).Reason)
-			}
+		l.awaitWhy(server, c.Hash().String(), "too few clients of insurer: 1 of 2 needed are there; "+l.names[gone]+
+			": its table cannot be read")
+	}
+}
+
+// awaitWhy waits until a node gives a reason with a text for where a job stands.
+func (l *testNetwork) awaitWhy(i int, of, want string) {
+	l.t.Helper()
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(of)); err != nil {
+		l.t.Fatal(err)
+	}
+	for tries := 0; !strings.Contains(l.infoAt(i, h).Reason, want); tries++ {
+		if err := pause(l.t.Context(), retryEvery/30); err != nil || tries == 2000 {
+			l.t.Fatalf("%s gives the reason %q, want %q", l.names[i], l.infoAt(i, h).Reason, want)
 		}
 	}
 }
@@ -181,12 +188,11 @@ func TestSlandererSpeaksOfNobodyElse(t *testing.T) {
 	// Over the wire, too: the node of telco is the slanderer's.
 	l := newTestNetwork(t, 5, 0)
 	bad := slanderer{&fault.Fault{Code: fault.CodeDeviation, Names: []string{"insurer", graffiti}, Ref: "abcdef"}}
-	var seen JobInfo
-	_, said := l.withoutTables(func(i int) {
+	seen, said := l.withoutTables(func(i int) {
 		l.transport(i).Handle(func(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault) { return nil, bad.said })
-	}, func(said []string) bool {
-		return strings.Contains(said[len(said)-1], "telco: ") && strings.Contains(said[len(said)-1], "retailer: ")
-	}, func(h keys.Hash) { seen = l.infoAt(0, h) })
+	}, func(text string) bool {
+		return strings.HasPrefix(text, "too few") && hasAll(text, []string{"telco: ", "retailer: "})
+	})
 	for _, text := range append(said, seen.Reason) {
 		if strings.Contains(text, "\x1b") || strings.Contains(text, "insurer did") {
 			t.Errorf("it is said %q", text)
