@@ -31,7 +31,11 @@ func Watchdog() time.Duration {
 	return time.Duration(micros) * time.Microsecond
 }
 
-// Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing.
+// patience is how long a service manager may take to read what it is told: a node waits for it no longer to end.
+const patience = time.Second
+
+// Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing; where that reads
+// nothing for a second it is an error.
 func Notify(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
@@ -42,7 +46,11 @@ func Notify(state string) error {
 		return fmt.Errorf("systemd cannot be told %s: %w", state, err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write([]byte(state)); err != nil {
+	err = conn.SetWriteDeadline(time.Now().Add(patience))
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+	}
+	if err != nil {
 		return fmt.Errorf("systemd cannot be told %s: %w", state, err)
 	}
 	return nil

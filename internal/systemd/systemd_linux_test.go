@@ -34,6 +34,26 @@ func TestNotify(t *testing.T) {
 	}
 }
 
+// TestNotifyEndsWhereNobodyReads: a service manager that listens and reads nothing keeps no node from its end.
+func TestNotifyEndsWhereNobodyReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", path)
+	for told := 0; ; told++ {
+		err := Notify(Alive)
+		if told == 0 && err != nil || told == 1_000_000 {
+			t.Fatalf("told %d times: %v, want an error once nothing more is taken", told, err)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // TestWatchdog reads after how long without a sign of life the service manager ends a process.
 func TestWatchdog(t *testing.T) {
 	for _, c := range []struct {
