@@ -24,8 +24,8 @@ func (l *testNetwork) noTable(i int) {
 }
 
 // withoutTables runs a job of one server and four clients, ends two of these on the way, has back do what comes in
-// their place, and ends when what is said at the server is enough. It returns how the server lists the job then, and all
-// that was said of waits there.
+// their place, and ends when what is said at the server is enough. It returns how the server lists the job then, and
+// all that was said of waits there.
 func (l *testNetwork) withoutTables(back func(i int), enough func(text string) bool) (seen JobInfo, said []string) {
 	l.t.Helper()
 	l.streams(1, 1200)

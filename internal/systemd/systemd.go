@@ -34,8 +34,8 @@ func Watchdog() time.Duration {
 // patience is how long a service manager may take to read what it is told: a node waits for it no longer to end.
 const patience = time.Second
 
-// Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing; where that reads
-// nothing for a second it is an error.
+// Notify tells the service manager a state. Without one that asks for it (Type=notify), it does nothing; where that
+// reads nothing for a second it is an error.
 func Notify(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
