@@ -200,8 +200,9 @@ func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	}
 	text, err := textfile.Read(filepath.Join(guestDir(e.config.Dir, id), invitationFile), maxInvitation)
 	if errors.Is(err, fs.ErrNotExist) {
-		for h, p := range e.proposals {
-			if m, ok := p.charter.Member(id); ok && p.charter.SignedBy(e.self) {
+		for _, h := range slices.Backward(e.inOrder()) { // the latest, at each call
+			c := e.proposals[h].charter
+			if m, ok := c.Member(id); ok && c.SignedBy(e.self) {
 				return keys.Invitation{Charter: e.charter.Name, Inviter: e.self, Card: keys.Card(m), Proposal: h}, nil, nil
 			}
 		}

@@ -26,14 +26,24 @@ func (e *Enrolment) Waiting() []Waiting {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []Waiting
-	for h, p := range e.proposals {
+	for _, h := range e.inOrder() {
+		p := e.proposals[h]
 		all = append(all, Waiting{Version: p.charter.Version, Digest: h, By: e.proposer(p), Created: p.charter.Created,
 			File: p.path, Signed: p.charter.SignedBy(e.self), Missing: missingNames(p.charter),
 			New: NewKeys(p.charter, e.charter)})
 	}
+	return all
+}
+
+// inOrder lists the proposals, the oldest draft first. e.mu is held.
+func (e *Enrolment) inOrder() []keys.Hash {
+	var all []keys.Hash
+	for h := range e.proposals {
+		all = append(all, h)
+	}
 	sort.Slice(all, func(i, k int) bool {
-		a, b := &all[i], &all[k]
-		return cmp.Or(a.Created.Compare(b.Created), bytes.Compare(a.Digest[:], b.Digest[:])) < 0
+		a, b := e.proposals[all[i]].charter.Created, e.proposals[all[k]].charter.Created
+		return cmp.Or(a.Compare(b), bytes.Compare(all[i][:], all[k][:])) < 0
 	})
 	return all
 }
