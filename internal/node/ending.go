@@ -417,17 +417,16 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	if err != nil {
 		return signResponse{}, err
 	}
-	if text := endingOf(s); text != nil {
+	signature, err := n.signEnding(s, e)
+	if text := endingOf(s); err != nil && text != nil { // also one that came in this moment: several parties settle at once
 		return signResponse{Ending: text}, nil
 	}
-	signature, err := n.signEnding(s, e)
 	return signResponse{Signature: signature}, err
 }
 
 // signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
 // countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
-// session is on its disk first: it
-// signs one ending of each, and none once the job has ended.
+// session is on its disk first: it signs one ending of each, and none once the job has ended.
 func (n *Node) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
 	name := s.contract.Job.Name
 	if e.Outcome != contract.OutcomeDone {
