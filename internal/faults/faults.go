@@ -47,7 +47,7 @@ var table = []row{
 		shared, "ask the member that the error names; propose the job anew when its node is right"},
 	{fault.CodeData, false, WithCode(fault.CodeData),
 		own, "put the old table back, or end the job with hanse cancel"},
-	{fault.CodeDamaged, false, IsDamage,
+	{fault.CodeDamaged, false, func(err error) bool { return IsDamage(err) || errorAs[*vault.VersionError](err) },
 		own, "put back a copy of the file that the error names, or end the job with hanse cancel"},
 	{fault.CodeClients, false, func(err error) bool {
 		return errors.Is(err, federated.ErrPaused) || errors.Is(err, federated.ErrScarce) ||

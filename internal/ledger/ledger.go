@@ -74,8 +74,8 @@ func Open(dir string, o vault.Options) (*Ledger, error) {
 	_, err = v.Records(entriesFile, -1, func(record []byte) error {
 		var e Entry
 		if len(record) < 1 || record[0] != entryVersion {
-			return &vault.DamagedError{Path: v.Path(entriesFile), Why: fmt.Sprintf("a record of %d bytes is none of version %d",
-				len(record), entryVersion)}
+			return &vault.VersionError{Path: v.Path(entriesFile), Why: fmt.Sprintf("a record begins with %x, this program "+
+				"reads version %d", record[:min(1, len(record))], entryVersion)}
 		}
 		if err := cbor.Unmarshal(record[1:], &e); err != nil {
 			return &vault.DamagedError{Path: v.Path(entriesFile), Why: err.Error()}

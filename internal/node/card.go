@@ -74,6 +74,9 @@ type CardOpening struct {
 // ReadCard reads the card of a training over columns from a node's folder, also while the node runs: nothing is
 // written. job is from Trainings, and must be done.
 func ReadCard(dir string, job *JobInfo) (*Card, error) {
+	if job.State == StateUnread {
+		return nil, errors.New(job.Reason)
+	}
 	if job.State != StateDone {
 		return nil, fmt.Errorf("job %q is %s%s, not done: there is no model to show", job.Name, job.State,
 			because(job.Reason))

@@ -77,7 +77,7 @@ func (s *jobState) loadForecast() error {
 	data, err := s.vault.Load(forecastFile)
 	if err == nil && data != nil {
 		f := new(forecast.Forecast)
-		if err = json.Unmarshal(data, f); err == nil {
+		if json.Unmarshal(data, f) == nil { // nor on one of another version of the program
 			s.forecast = f
 		}
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -121,6 +122,7 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		infos[i].Next = nextCommand(&infos[i], name)
 	}
+	infos = slices.AppendSeq(infos, maps.Values(n.unread))
 	sortInfos(infos)
 	return infos
 }

@@ -102,6 +102,7 @@ type Node struct {
 	charter  *keys.SignedCharter
 	lastName string // of this member in a charter
 	jobs     map[keys.Hash]*jobState
+	unread   map[keys.Hash]JobInfo // of other versions of the program; does not change once New has returned
 	sessions map[keys.Hash]*activeSession
 	hearers  map[keys.Hash]func(jobs.Event)
 	refusals map[keys.ID]int  // to speak of tables, by who asked
@@ -137,7 +138,7 @@ func New(c Config) (*Node, error) {
 	n := &Node{
 		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
 		asking: make(chan struct{}, askedAtOnce),
-		jobs:   make(map[keys.Hash]*jobState), sessions: make(map[keys.Hash]*activeSession),
+		jobs:   make(map[keys.Hash]*jobState), unread: make(map[keys.Hash]JobInfo), sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
 		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
 		disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),

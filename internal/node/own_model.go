@@ -25,6 +25,8 @@ import (
 func ReadOwnModel(dir string, job *JobInfo) (*clients.Model, error) {
 	switch {
 	case job.State == StateDone:
+	case job.State == StateUnread:
+		return nil, errors.New(job.Reason)
 	case job.State.Final():
 		return nil, fmt.Errorf("job %q is %s%s: no model came of it", job.Name, job.State, because(job.Reason))
 	default:
@@ -112,6 +114,9 @@ func readJobs(dir string) ([]JobInfo, error) {
 		}
 		folder := filepath.Join(dir, jobsDir, e.Name())
 		c, err := readContract(folder, h)
+		if other, ok := errors.AsType[*vault.VersionError](err); ok {
+			all = append(all, unreadJob(folder, h, other))
+		}
 		if err != nil {
 			continue
 		}
@@ -134,21 +139,13 @@ func removedFrom(folder string, h keys.Hash) bool {
 
 // readContract reads a job's contract from its folder: the envelope or, where that cannot be read, the copy.
 func readContract(folder string, h keys.Hash) (*contract.Contract, error) {
-	for _, read := range []func() ([]byte, error){
-		func() ([]byte, error) { return vault.ReadFile(filepath.Join(folder, contractFile), h) },
-		func() ([]byte, error) { return os.ReadFile(filepath.Join(folder, ContractFile)) },
-	} {
-		text, err := read()
-		if err != nil {
-			continue
-		}
-		if c, err := contract.ParseContract(text); err == nil && c.Hash() == h {
-			return c, nil
-		}
+	path := filepath.Join(folder, contractFile)
+	kept, err := vault.ReadFile(path, h)
+	if other, ok := errors.AsType[*vault.VersionError](err); ok {
+		return nil, other
 	}
-	return nil, &vault.DamagedError{
-		Path: filepath.Join(folder, contractFile), Why: "neither it nor its copy " + ContractFile + " can be read",
-	}
+	copied, _ := os.ReadFile(filepath.Join(folder, ContractFile))
+	return parseKept(path, kept, copied, h)
 }
 
 // readStanding says how a job stands by its folder. An ending that cannot be read is none: its node asks for it again.

@@ -59,6 +59,11 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 		if removed != nil {
 			return keys.Hash{}, removedError(removed)
 		}
+		for _, j := range n.unread {
+			if j.Name == which || len(which) >= 4 && strings.HasPrefix(j.Contract, which) {
+				return keys.Hash{}, errors.New(j.Reason)
+			}
+		}
 		var names []string
 		for _, s := range all {
 			names = append(names, s.contract.Job.Name)

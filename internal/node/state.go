@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ import (
 // State is where a job stands at this node; the package comment draws the transitions.
 type State string
 
-// The states of a job. The last five are the outcomes of endings, and final.
+// The states of a job. All from StateDone on are final, and outcomes of endings but for the last.
 const (
 	StateProposed  State = "proposed" // waits for a person's consent
 	StateAgreed    State = "agreed"   // this node has signed
@@ -43,17 +44,19 @@ const (
 	StateRefused         = State(contract.OutcomeRefused)
 	StateFailed          = State(contract.OutcomeFailed)
 	StateExpired         = State(contract.OutcomeExpired)
+	// StateUnread is that of a job that another version of the program made, in lists alone; see unreadJob.
+	StateUnread State = "unread"
 )
 
 // States lists all of them, in the order of a job's life.
 func States() []State {
 	return []State{StateProposed, StateAgreed, StateRunning, StatePaused, StateDone, StateCancelled, StateRefused,
-		StateFailed, StateExpired}
+		StateFailed, StateExpired, StateUnread}
 }
 
-// Final reports whether nothing changes a job any more that is in this state.
+// Final reports whether nothing changes a job any more that is in this state, here and by this program.
 func (s State) Final() bool {
-	return slices.Contains([]State{StateDone, StateCancelled, StateRefused, StateFailed, StateExpired}, s)
+	return slices.Contains([]State{StateDone, StateCancelled, StateRefused, StateFailed, StateExpired, StateUnread}, s)
 }
 
 // Names inside a job's folder. All but the three that people and hanse audit read are in envelopes (package vault).
@@ -79,7 +82,8 @@ type jobState struct {
 
 // jobLife is what changes of a job. A job that is shed goes on with the one that it had.
 type jobLife struct {
-	vault *vault.Vault
+	vault   *vault.Vault
+	program string // that writes here, its version
 
 	agreed  chan struct{} // closed when this node's owner consents in this life of the node
 	over    chan struct{} // closed when the job is done elsewhere: no more rows are waited for
@@ -135,8 +139,11 @@ func (s *jobState) isOver() bool {
 }
 
 // statusRecord is what is kept of a job beside its contract and its ending.
+//
+// Evolution: the line of program stays as it is in every version, for those who can read no other; see writtenBy.
 type statusRecord struct {
 	State   State  `toml:"state"`
+	Program string `toml:"program,omitempty"` // that wrote this last, its version
 	Reason  string `toml:"reason,omitempty"`
 	Session uint32 `toml:"session"` // the number of the last session
 	// over columns: the last session that made this party's part, which it keeps
@@ -191,6 +198,9 @@ func (n *Node) openJob(c *contract.Contract, record statusRecord) (*jobState, er
 	record.Made = n.config.Now().UTC().Round(0)
 	h := c.Hash()
 	folder := n.jobFolder(h)
+	if j, ok := n.unread[h]; ok {
+		return nil, faults.Errorf(fault.CodeBusy, "%s", j.Reason)
+	}
 	draft := folder + durable.Suffix
 	expected := n.forecast(c)
 	if err := os.RemoveAll(draft); err != nil {
@@ -199,7 +209,7 @@ func (n *Node) openJob(c *contract.Contract, record statusRecord) (*jobState, er
 	v, err := vault.Open(draft, n.vaultOptions(h))
 	if err == nil {
 		s := newJobState(v, c)
-		s.record = record
+		s.record, s.program = record, n.config.Version
 		err = errors.Join(s.keepContract(c), s.keepForecast(expected), s.update(func(*statusRecord) {}), v.Close())
 	}
 	if err != nil {
@@ -210,7 +220,7 @@ func (n *Node) openJob(c *contract.Contract, record statusRecord) (*jobState, er
 		return nil, errors.Join(err, os.RemoveAll(draft))
 	}
 	s := newJobState(v, c)
-	s.record, s.forecast = record, expected
+	s.record, s.forecast, s.program = record, expected, n.config.Version
 	s.inForce, _ = c.InForce()
 	return s, nil
 }
@@ -225,7 +235,8 @@ func (s *jobState) keepContract(c *contract.Contract) error {
 }
 
 // loadJobs sweeps up what a killed process left half written, and reads all job folders. One that is damaged beyond
-// repair is set aside: its job is as if it had never been proposed.
+// repair is set aside: its job is as if it had never been proposed. One of another version of the program stays as it
+// is, and is listed.
 func (n *Node) loadJobs() error {
 	dir := filepath.Join(n.config.Dir, jobsDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -246,6 +257,12 @@ func (n *Node) loadJobs() error {
 			continue
 		}
 		s, err := n.loadJob(*h)
+		if other, ok := errors.AsType[*vault.VersionError](err); ok {
+			j := unreadJob(n.jobFolder(*h), *h, other)
+			n.config.Log.Warn("a job was made by another version: "+j.Reason, "job", j.Name, "contract", h.Short())
+			n.unread[*h] = j
+			continue
+		}
 		var damaged *vault.DamagedError
 		if errors.As(err, &damaged) {
 			aside := fmt.Sprintf("%s.damaged-%d", n.jobFolder(*h), time.Now().Unix())
@@ -284,6 +301,7 @@ func (n *Node) loadJob(h keys.Hash) (*jobState, error) {
 		return nil, err
 	}
 	s := newJobState(v, nil)
+	s.program = n.config.Version
 	if err := s.loadContract(h); err != nil {
 		return nil, err
 	}
@@ -341,19 +359,41 @@ func (s *jobState) readContract(h keys.Hash) (*contract.Contract, error) {
 	if damage != nil && !errors.As(damage, &unreadable) {
 		return nil, damage
 	}
-	for _, text := range [][]byte{kept, copied} {
-		c, wrong := contract.ParseContract(text)
-		if wrong != nil || c.Hash() != h {
-			continue
-		}
-		err = nil
-		if string(kept) != string(copied) {
-			err = s.keepContract(c)
-		}
-		return c, err
+	c, err := parseKept(s.vault.Path(contractFile), kept, copied, h)
+	if err == nil && string(kept) != string(copied) {
+		err = s.keepContract(c)
 	}
-	return nil, &vault.DamagedError{Path: s.vault.Path(contractFile), Why: "neither it nor its copy " +
-		ContractFile + " can be read"}
+	return c, err
+}
+
+// parseKept parses a contract as it was kept at path or, where that cannot be read, its copy. One that is whole, its
+// signatures fit, and that this program does not understand is another version's.
+func parseKept(path string, kept, copied []byte, h keys.Hash) (*contract.Contract, error) {
+	for _, text := range [][]byte{kept, copied} {
+		if c, err := contract.ParseContract(text); err == nil && c.Hash() == h {
+			return c, nil
+		}
+	}
+	if other := otherFormat(path, kept, contract.Format); other != nil {
+		return nil, other
+	}
+	if _, err := keys.ParseDocument(contract.DomainContract, kept); kept != nil && err == nil {
+		if _, err = contract.ParseContract(kept); err != nil {
+			return nil, &vault.VersionError{Path: path, Why: err.Error()}
+		}
+	}
+	return nil, &vault.DamagedError{Path: path, Why: "neither it nor its copy " + ContractFile + " can be read"}
+}
+
+// otherFormat is the error of a text that is whole and says that it is of another format than the one wanted, nil of
+// any other.
+func otherFormat(path string, text []byte, want string) error {
+	got := keys.FormatOf(text)
+	if got == "" || got == want {
+		return nil
+	}
+	return &vault.VersionError{Path: path, Why: fmt.Sprintf("it is in format %q, this program reads %q", wording.Clip(got),
+		want)}
 }
 
 // loadEnding reads how the job ended, if it has. One that is damaged is asked for again.
@@ -364,6 +404,9 @@ func (s *jobState) loadEnding() error {
 	}
 	var ending *contract.Ending
 	if err == nil {
+		if other := otherFormat(s.vault.Path(endingFile), text, contract.EndingFormat); other != nil {
+			return other
+		}
 		ending, err = contract.ParseEnding(s.contract, text)
 	}
 	if err == nil {
@@ -385,7 +428,9 @@ func (s *jobState) loadStatus() error {
 		return err
 	}
 	if err == nil && text != nil {
-		err = keys.DecodeStrict(s.vault.Path(statusFile), text, &s.record)
+		if err := keys.DecodeStrict(statusFile, text, &s.record); err != nil { // whole, and not understood
+			return &vault.VersionError{Path: s.vault.Path(statusFile), Why: err.Error()}
+		}
 	} else if err == nil {
 		err = &vault.DamagedError{Path: s.vault.Path(statusFile), Why: "it is not there"}
 	}
@@ -444,7 +489,7 @@ func (s *jobState) tryUpdate(change func(*statusRecord) error) error {
 
 // store is update for a caller who holds the lock.
 func (s *jobState) store(next statusRecord) error {
-	next.Reason = wording.Line(next.Reason, jobs.MaxText)
+	next.Reason, next.Program = wording.Line(next.Reason, jobs.MaxText), cmp.Or(s.program, next.Program)
 	text, err := toml.Marshal(next)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hanse-project/hanse/keys"
 )
@@ -53,20 +52,29 @@ func checksum(owner keys.Hash, name string, data []byte) keys.Hash {
 	return keys.HashOf("hanse envelope v1", owner[:], []byte(name), data)
 }
 
-// open checks an envelope and returns its data, which shares memory with it. name says what should be in it.
-func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
+// open checks an envelope and returns its data, which shares memory with it. name says what should be in it. why says
+// what is wrong, and other that nothing is: another version of the program wrote it. An envelope that is whole but for
+// its number is damaged, so that one flipped bit makes no version.
+func open(owner keys.Hash, name string, b []byte) (data []byte, why string, other bool) {
 	if len(b) == 0 {
-		return nil, "it is empty"
+		return nil, "it is empty", false
 	}
-	first, rest, ok := bytes.Cut(b, []byte("\n"))
-	switch {
-	case !ok || !strings.HasPrefix(string(first), "hanse-envelope-v"):
-		return nil, "it does not begin as what this program writes"
-	case string(first)+"\n" != magic:
-		return nil, fmt.Sprintf("it is in format %q, this program reads %q",
-			strings.ToValidUTF8(string(first[:min(len(first), 32)]), "?"), strings.TrimSpace(magic))
-	case len(rest) < len(owner)+1 || len(rest) < len(owner)+1+int(rest[len(owner)])+lengthSize+len(keys.Hash{}):
-		return nil, fmt.Sprintf("it is cut short after %d bytes", len(b))
+	end := bytes.IndexByte(b, '\n') + 1
+	first := b[:end]
+	data, why = inside(owner, name, b[end:])
+	switch other = isOther(first, magic); {
+	case other && why != "":
+		return nil, format(first, magic), true
+	case string(first) != magic:
+		return nil, "it does not begin as what this program writes", false
+	}
+	return data, why, false
+}
+
+// inside checks what follows an envelope's first line.
+func inside(owner keys.Hash, name string, rest []byte) (data []byte, why string) {
+	if len(rest) < len(owner)+1 || len(rest) < len(owner)+1+int(rest[len(owner)])+lengthSize+len(keys.Hash{}) {
+		return nil, fmt.Sprintf("it is cut short after %d bytes", len(magic)+len(rest))
 	}
 	was := keys.Hash(rest[:len(owner)])
 	kind := string(rest[len(owner)+1:][:rest[len(owner)]])
@@ -88,7 +96,7 @@ func open(owner keys.Hash, name string, b []byte) (data []byte, why string) {
 }
 
 // ReadFile returns the state in the envelope at path, whose owner and name, the file's, must be right. A damaged one is
-// a *DamagedError.
+// a *DamagedError, and one of another version of the program a *VersionError.
 func ReadFile(path string, owner keys.Hash) ([]byte, error) {
 	info, err := os.Stat(path) // before it is opened: a pipe would wait for somebody to write
 	if err != nil {
@@ -111,8 +119,11 @@ func ReadFile(path string, owner keys.Hash) ([]byte, error) {
 		return nil, err
 	}
 	b = b[:n]
-	data, why := open(owner, filepath.Base(path), b)
-	if why != "" {
+	data, why, other := open(owner, filepath.Base(path), b)
+	switch {
+	case other:
+		return nil, &VersionError{Path: path, Why: why}
+	case why != "":
 		return nil, &DamagedError{path, why}
 	}
 	return data, nil

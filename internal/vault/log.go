@@ -123,7 +123,8 @@ func (v *Vault) Sync(name string) error {
 // the next Append continues there. It returns how many records there were.
 //
 // A record that is cut short, and zeros to the end of the file, end the log, as a crash may leave it. All else is
-// damage: the log ends there too where it is rebuildable, and is a *DamagedError elsewhere, with nothing cut off.
+// damage: the log ends there too where it is rebuildable, and is a *DamagedError elsewhere, with nothing cut off. A log
+// of another version of the program is a *VersionError, and stays as it is.
 func (v *Vault) Records(name string, most int, each func(record []byte) error) (n int, err error) {
 	v.mu.Lock()
 	if l, ok := v.logs[name]; ok { // it goes on behind what is read now
@@ -140,8 +141,13 @@ func (v *Vault) Records(name string, most int, each func(record []byte) error) (
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r := bufio.NewReaderSize(f, 1<<20)
-	head := make([]byte, len(logMagic))
-	if _, err := io.ReadFull(r, head); err != nil || string(head) != logMagic {
+	head, err := r.ReadSlice('\n')
+	if err == nil && isOther(head, logMagic) {
+		if err := v.other(name, string(head), r); err != nil {
+			return 0, err
+		}
+	}
+	if err != nil || string(head) != logMagic {
 		return 0, v.ended(name, "it does not begin as what this program writes", f, 0)
 	}
 	good := int64(len(logMagic))
@@ -161,6 +167,19 @@ func (v *Vault) Records(name string, most int, each func(record []byte) error) (
 		good += int64(recordHead + len(record))
 	}
 	return n, cutOff(f, good)
+}
+
+// other is the error of a log of another version of the program, whose first line was read; nil of one of this version
+// whose number is damaged: its first record is right, or it has none.
+func (v *Vault) other(name, first string, r *bufio.Reader) error {
+	if _, err := r.Peek(1); err != nil {
+		return nil
+	}
+	var buf []byte
+	if record, why := v.readRecord(r, name, 0, &buf); record != nil && why == "" {
+		return nil
+	}
+	return &VersionError{Path: v.Path(name), Why: format([]byte(first), logMagic)}
 }
 
 // missing is what a log that is not there means.

@@ -6,13 +6,15 @@
 // contract of the job that the folder is for), its name, its length and a SHA-256 of all that; a record of
 // a log has its length and a SHA-256 that binds owner, name and place. The names of what there should be
 // stand in an index, so that a file that was deleted is not taken for one that never was. What fails is a
-// DamagedError, or, for names that the owner can make anew, is set aside and counts as not there.
+// DamagedError, or, for names that the owner can make anew, is set aside and counts as not there. What another version
+// of the program wrote is a VersionError, also for such names, and stays where it is.
 //
 // What a crash leaves half is no damage: Save replaces a file as a whole (package durable), and a record cut
 // short at a log's end is not there when the log is read again.
 package vault
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,7 +98,7 @@ func (v *Vault) Names() []string {
 }
 
 // Load returns a saved state, nil when there is none. One that is damaged, or gone though it was saved, is a
-// *DamagedError, or nil where it is rebuildable.
+// *DamagedError, or nil where it is rebuildable; one of another version of the program is a *VersionError.
 func (v *Vault) Load(name string) ([]byte, error) {
 	data, err := ReadFile(v.Path(name), v.options.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,6 +255,36 @@ type DamagedError struct {
 
 // Error says what a damaged file means to the person who can mend it.
 func (e *DamagedError) Error() string { return fmt.Sprintf("%s is damaged: %s", e.Path, e.Why) }
+
+// VersionError says that another version of the program wrote a file: it is whole, and this program cannot read it.
+type VersionError struct {
+	Path string
+	By   string // the version that wrote it, empty where that is not known
+	Why  string // one clause: what the file is, and what this program reads
+}
+
+// Error says what the file is, and which program reads it.
+func (e *VersionError) Error() string {
+	by := "another version of hanse"
+	if e.By != "" {
+		by = "version " + e.By
+	}
+	return fmt.Sprintf("%s was made by %s: that program reads it (%s)", e.Path, by, e.Why)
+}
+
+// isOther reports whether the first line of a file is that of another version of a format than the one whose files
+// begin with magic.
+func isOther(line []byte, magic string) bool {
+	kind := magic[:strings.LastIndexByte(magic, 'v')+1]
+	number, ok := bytes.CutPrefix(bytes.TrimSuffix(line, []byte("\n")), []byte(kind))
+	return ok && 0 < len(number) && len(number) <= 4 && len(bytes.Trim(number, "0123456789")) == 0 &&
+		string(line) != magic
+}
+
+// format says what a file of another version is, and what this program reads.
+func format(line []byte, magic string) string {
+	return fmt.Sprintf("it is in format %q, this program reads %q", bytes.TrimSpace(line), strings.TrimSpace(magic))
+}
 
 // WriteError says that a state or record could not be written. What was there before is intact.
 type WriteError struct {

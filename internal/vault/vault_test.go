@@ -195,7 +195,7 @@ func TestEveryByteOfAStateIsChecked(t *testing.T) {
 	try("longer", append(bytes.Clone(text), 0), "its head says 16")
 	try("another's", Envelope(keys.HashOf("test", []byte("another job")), "state", []byte("x")), "it belongs to contract")
 	try("another file's", Envelope(owner, "phase", []byte("x")), `it is a "phase", want a "state"`)
-	try("a later version's", []byte("hanse-envelope-v9\nwhatever"), `format "hanse-envelope-v9"`)
+	try("no version's", []byte("hanse-envelope-vx\nwhatever"), "it does not begin as what this program writes")
 	if err := os.Remove(v.Path("state")); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(magic))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		data, why := open(owner, "state", b)
+		data, why, _ := open(owner, "state", b)
 		if why == "" && !bytes.Equal(Envelope(owner, "state", data), b) {
 			t.Errorf("%q opened and is another envelope than that of its data", b)
 		}

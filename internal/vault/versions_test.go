@@ -2,7 +2,9 @@ package vault
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
@@ -50,20 +52,39 @@ func laterVault(t *testing.T) (v *Vault, state, log []byte) {
 	return v, state, log
 }
 
-// TestWhatAnotherVersionWroteIsLost documents what is so today: a state of a later version is set aside as damaged, and
-// a log of one is emptied. The ledger of what all jobs have told is such a log.
-func TestWhatAnotherVersionWroteIsLost(t *testing.T) {
-	v, _, log := laterVault(t)
-	if data, err := v.Load("state"); data != nil || err != nil {
-		t.Errorf("the state is %q, %v", data, err)
+// TestWhatAnotherVersionWroteStays: a state and a log of a later version are told as such and stay as they are, though
+// all of this vault can be made anew. Where the number alone is another, a bit flipped in it.
+func TestWhatAnotherVersionWroteStays(t *testing.T) {
+	v, state, log := laterVault(t)
+	var other *VersionError
+	if _, err := v.Load("state"); !errors.As(err, &other) || !strings.HasSuffix(err.Error(), "state was made by another "+
+		`version of hanse: that program reads it (it is in format "hanse-envelope-v2", this program reads `+
+		`"hanse-envelope-v1")`) {
+		t.Errorf("the state: %v", err)
 	}
-	if _, err := os.Stat(v.Path("state")); err == nil {
-		t.Error("the state is in its place")
+	if n, err := v.Records("log", -1, func([]byte) error { return nil }); n != 0 || !errors.As(err, &other) ||
+		!strings.HasSuffix(err.Error(), `(it is in format "hanse-log-v2", this program reads "hanse-log-v1")`) {
+		t.Errorf("the log: %d records, %v", n, err)
+	}
+	if err := v.Append("log", []byte("a record")); !errors.As(err, &other) {
+		t.Errorf("a record more: %v", err)
+	}
+	for name, want := range map[string][]byte{"state": state, "log": log} {
+		if data, err := os.ReadFile(v.Path(name)); !bytes.Equal(data, want) {
+			t.Errorf("%s has %q, %v", name, data, err)
+		}
+	}
+	for name, magic := range map[string]string{"state": magic, "log": logMagic} {
+		data := bytes.Clone(map[string][]byte{"state": state, "log": log}[name])
+		flipped := append(data[:len(magic):len(magic)], data[len(magic)+4:]...)
+		if err := os.WriteFile(v.Path(name), flipped, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if data, err := v.Load("state"); data != nil || err != nil {
+		t.Errorf("a state with a flipped bit: %q, %v", data, err)
 	}
 	if n, err := v.Records("log", -1, func([]byte) error { return nil }); n != 0 || err != nil {
-		t.Errorf("%d records, %v", n, err)
-	}
-	if data, err := os.ReadFile(v.Path("log")); err != nil || bytes.Equal(data, log) || len(data) > 0 {
-		t.Errorf("the log has %q, %v", data, err)
+		t.Errorf("a log with a flipped bit: %d, %v", n, err)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // DomainContract separates signatures on contracts from all others.
 const DomainContract = "hanse contract v1"
 
-// contractFormat is the first field of every contract.
-const contractFormat = "hanse-contract-v3"
+// Format is the first field of every contract.
+const Format = "hanse-contract-v3"
 
 // Party is a member inside a session.
 type Party struct {
@@ -85,7 +85,7 @@ func NewContract(job *Job, parties []Facts, openings []Opening, operations []Ope
 	if err != nil {
 		return nil, err
 	}
-	c := &Contract{Format: contractFormat, JobText: string(text), Parties: parties, Openings: openings, Job: job}
+	c := &Contract{Format: Format, JobText: string(text), Parties: parties, Openings: openings, Job: job}
 	for _, o := range operations {
 		if o.Shards > 0 {
 			c.Sharded = append(c.Sharded, o)
@@ -115,8 +115,8 @@ func ParseContract(text []byte) (*Contract, error) {
 	if err := keys.DecodeStrict("contract", doc.Body, c); err != nil {
 		return nil, err
 	}
-	if c.Format != contractFormat {
-		return nil, fmt.Errorf("contract: format is %q, want %q", wording.Clip(c.Format), contractFormat)
+	if c.Format != Format {
+		return nil, fmt.Errorf("contract: format is %q, want %q", wording.Clip(c.Format), Format)
 	}
 	if c.Job, err = ParseJob([]byte(c.JobText)); err != nil {
 		return nil, err

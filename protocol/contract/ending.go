@@ -16,8 +16,8 @@ import (
 // DomainEnding separates signatures on endings from all others.
 const DomainEnding = "hanse ending v1"
 
-// endingFormat is the first field of every ending.
-const endingFormat = "hanse-ending-v1"
+// EndingFormat is the first field of every ending.
+const EndingFormat = "hanse-ending-v1"
 
 // Outcome is how a job ended.
 type Outcome string
@@ -62,7 +62,7 @@ type Ending struct {
 
 // NewEnding renders the unsigned ending of a contract's job. Equal endings give equal bytes.
 func NewEnding(c *Contract, e Ending) (*Ending, error) {
-	e.Format, e.Contract = endingFormat, c.Hash()
+	e.Format, e.Contract = EndingFormat, c.Hash()
 	if err := e.validate(c); err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func ParseEnding(c *Contract, text []byte) (*Ending, error) {
 	if err := keys.DecodeStrict("ending", doc.Body, e); err != nil {
 		return nil, err
 	}
-	if e.Format != endingFormat {
-		return nil, fmt.Errorf("ending: format is %q, want %q", wording.Clip(e.Format), endingFormat)
+	if e.Format != EndingFormat {
+		return nil, fmt.Errorf("ending: format is %q, want %q", wording.Clip(e.Format), EndingFormat)
 	}
 	if e.Contract != c.Hash() {
 		return nil, fmt.Errorf("ending: it is of contract %s, want %s", e.Contract.Short(), c.Hash().Short())
