@@ -142,8 +142,7 @@ func (j judge) isSpent(id keys.ID) (why fault.Fault, ok bool) {
 func (j judge) weigh(from keys.ID, h hello) verdict {
 	if h.version != WireVersion {
 		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(h.version), WireVersion}},
-			"%s speaks wire version %d and %s version %d: the older one must be updated",
-			nameIn(j.charter, from), h.version, j.self, WireVersion)
+			"%s", apart(program{who: j.self, wire: WireVersion}, program{who: nameIn(j.charter, from), wire: h.version}))
 	}
 	if r, ok := j.charter.RevokedID(from); ok {
 		return refused(j.word(fault.CodeRevoked, r.Name), "%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)

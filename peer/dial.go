@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -171,6 +172,7 @@ func (h *Host) dial(ctx context.Context, m *member, failures backoff) (*link, er
 		target: who,
 		self:   h.self,
 		mine:   h.hello(j, conn),
+		runs:   program{j.self, WireVersion, h.cfg.Program},
 		weigh:  func(theirs hello) verdict { return j.weigh(id, theirs) },
 		heard:  h.meter.of(m.peer),
 		now:    h.cfg.Now,
@@ -248,25 +250,32 @@ func (h *Host) noteTrouble(m *member, err error) {
 	if failed, ok := errors.AsType[*dialError](err); ok {
 		m.attempts = failed.attempts
 	}
-	last := &m.trouble
-	if _, ok := errors.AsType[*refusal](err); ok {
+	last, reason := &m.trouble, err.Error()
+	if r, ok := errors.AsType[*refusal](err); ok {
 		last = &m.refused
+		if m.link == nil {
+			m.otherWire = r.other != nil
+		}
+		if r.other != nil { // what it has said of its program, in one of the two directions, counts in both
+			m.program = cmp.Or(r.other.version, m.program)
+			reason = apart(program{h.judge.self, WireVersion, h.cfg.Program}, program{m.info.Name, r.other.wire, m.program})
+		}
 	}
-	news := m.link == nil && (*last != err.Error() || !m.tried)
+	news := m.link == nil && (*last != reason || !m.tried)
 	if news {
-		*last, m.tried = err.Error(), true
+		*last, m.tried = reason, true
 		h.notify(m)
 	}
-	say := m.link == nil && !m.said[err.Error()] && len(m.said) < maxSaid
+	say := m.link == nil && !m.said[reason] && len(m.said) < maxSaid
 	if say {
 		if m.said == nil {
 			m.said = make(map[string]bool)
 		}
-		m.said[err.Error()] = true
+		m.said[reason] = true
 	}
 	name := m.info.Name
 	h.mu.Unlock()
 	if say {
-		h.log.Warn("not connected", "member", name, "reason", err.Error())
+		h.log.Warn("not connected", "member", name, "reason", reason)
 	}
 }

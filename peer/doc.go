@@ -67,6 +67,7 @@
 //	dialler → acceptor   hello
 //	acceptor → dialler   hello, verdict
 //	dialler → acceptor   verdict            the link stands if both accept
+//	both ways            program            in place of what follows, where the hellos are of two wire versions
 //	both ways            ping, pong, charter, program, seen, where, left; bye at the end
 //
 //	1 hello    u16 wire version (3)
@@ -83,7 +84,8 @@
 //	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
 //	6 left     32 bytes session id: the sender has closed its end of this session
 //	7 bye      text fault (512): the sender ends the link; the receiver closes the connection
-//	8 program  text version of the sender's program (64): said to members when the link begins, and shown alone
+//	8 program  text version of the sender's program (64): said to members when the link begins, or is refused for the
+//	           wire version, and shown alone
 //	9 seen     text (256): the multiaddr at which the sender, who was dialled, sees the receiver, which tells it
 //	           whereabouts after that; a dialler's is not of interest
 //	10 where    a member's addresses of one reach, signed by it: libp2p's envelope of a peer record

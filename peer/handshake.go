@@ -18,6 +18,7 @@ type greeting struct {
 	target
 	self  keys.ID
 	mine  hello
+	runs  program             // of the dialler
 	weigh func(hello) verdict // the dialler's own judgement
 	heard *tally
 	now   func() time.Time // the time of day here
@@ -26,8 +27,9 @@ type greeting struct {
 
 // refusal is an error that both sides know the reason of.
 type refusal struct {
-	text string
-	told *RefusedError // by the node that refuses; nil: nobody has said anything
+	text  string
+	told  *RefusedError // by the node that refuses; nil: nobody has said anything
+	other *program      // of the peer, where it speaks another wire; nil: it does not
 }
 
 // Unwrap is what the node that refuses has said.
@@ -95,12 +97,18 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	if err != nil {
 		return nil, err
 	}
+	if theirs.version != WireVersion {
+		sayProgram(s, g.runs.version)
+		other := program{g.name, theirs.version, hearProgram(s)}
+		awaitEnd(s)
+		return nil, &refusal{text: apart(g.runs, other), other: &other}
+	}
 	switch v.code {
 	case verdictDuplicate:
 		return nil, errDuplicate
 	case verdictRefused:
-		return nil, &refusal{fmt.Sprintf("%s refused the connection: %s", g.name, v.told),
-			&RefusedError{v.told}}
+		return nil, &refusal{text: fmt.Sprintf("%s refused the connection: %s", g.name, v.told),
+			told: &RefusedError{v.told}}
 	}
 	mine := g.weigh(theirs)
 	if _, err := writeControl(s, kindVerdict, mine.encode()); err != nil {
@@ -117,7 +125,7 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	return l, nil
 }
 
-// receive reads the other side's hello and its verdict on ours.
+// receive reads the other side's hello and, unless it speaks another wire, its verdict on ours.
 func (g greeting) receive(s network.Stream) (theirs hello, v verdict, err error) {
 	if err := readProtocol(s, protoHello); err != nil {
 		return theirs, v, err
@@ -128,6 +136,9 @@ func (g greeting) receive(s network.Stream) (theirs hello, v verdict, err error)
 	}
 	if theirs, err = decodeHello(body); err != nil {
 		return theirs, v, fmt.Errorf("%s sent a malformed hello: %w", g.name, err)
+	}
+	if theirs.version != WireVersion {
+		return theirs, v, nil
 	}
 	if body, err = expectControl(s, kindVerdict); err != nil {
 		return theirs, v, err
@@ -231,8 +242,18 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 		awaitEnd(s)
 		return nil, errDuplicate
 	default:
+		r := &refusal{text: "refused the connection: " + v.reason}
+		if theirs.version != WireVersion {
+			runs := program{who: j.self, wire: WireVersion}
+			if _, member := j.charter.Member(from); member { // nobody else learns what runs here
+				runs.version = h.cfg.Program
+			}
+			sayProgram(s, runs.version)
+			r.other = &program{nameIn(j.charter, from), theirs.version, hearProgram(s)}
+			r.text = apart(runs, *r.other)
+		}
 		awaitEnd(s)
-		return nil, &refusal{text: "refused the connection: " + v.reason}
+		return nil, r
 	}
 
 	asked := time.Now()

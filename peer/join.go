@@ -17,7 +17,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/peer/session"
-	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // JoinConn is a newcomer's connection to one member, over which it may use the join protocol.
@@ -122,7 +121,8 @@ func greetAsGuest(
 		target: t,
 		self:   self,
 		mine:   hello{version: WireVersion, role: as.role, instance: newInstance(), clock: clockMillis(time.Now())},
-		weigh:  weighHost,
+		runs:   program{who: "this program", wire: WireVersion},
+		weigh:  anyCharter,
 		heard:  m.of(who),
 		now:    time.Now,
 	}.exchange(ctx, conn)
@@ -133,16 +133,8 @@ func greetAsGuest(
 	return l, nil
 }
 
-// weighHost is a guest's judgement: any charter will do, since an invitation names the one
-// it is about, and a worker its node, but the wire version must fit.
-func weighHost(theirs hello) verdict {
-	if theirs.version != WireVersion {
-		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(theirs.version), WireVersion}},
-			"the member speaks wire version %d and this program version %d: the older one must be updated",
-			theirs.version, WireVersion)
-	}
-	return verdict{}
-}
+// anyCharter is a guest's judgement: an invitation names the charter that it is about, and a worker its node.
+func anyCharter(hello) verdict { return verdict{} }
 
 // Peer returns the member's identity, as TLS has proved it.
 func (g *guest) Peer() keys.ID { return g.link.peer }

@@ -20,15 +20,18 @@ type member struct {
 	id       keys.ID     // never changes, as peer; all else is under Host.mu
 	info     keys.Member // what the charter in force says
 	peer     libpeer.ID
-	kept     bool            // a link is to be kept; the others are forgotten with their link
-	link     *link           // nil while there is none
-	dialling bool            // this side's hello is on its way
-	tried    bool            // the first attempt to connect has ended
-	trouble  string          // why there is no link, or why it is restricted
-	refused  string          // why the last connection was refused, by either side
-	lost     time.Time       // when the last link ended; zero before
-	attempts []Attempt       // of the latest dial, if it failed
-	said     map[string]bool // why there is no link, as far as it is in the log, since there was one
+	kept     bool   // a link is to be kept; the others are forgotten with their link
+	link     *link  // nil while there is none
+	dialling bool   // this side's hello is on its way
+	tried    bool   // the first attempt to connect has ended
+	trouble  string // why there is no link, or why it is restricted
+	refused  string // why the last connection was refused, by either side
+	program  string // the version of its program, as it said last where it spoke another wire
+	// otherWire: the last connection was refused because it speaks another wire
+	otherWire bool
+	lost      time.Time       // when the last link ended; zero before
+	attempts  []Attempt       // of the latest dial, if it failed
+	said      map[string]bool // why there is no link, as far as it is in the log, since there was one
 	// unpunched is when hole punching was last in vain
 	unpunched time.Time
 	changed   chan struct{}      // closed and replaced at each change of the above
@@ -187,7 +190,7 @@ func (h *Host) install(l *link) bool {
 		h.log.Warn("a member has no more streams than a stranger", "member", l.name, "reason", err)
 	}
 	old := m.link
-	m.link, m.tried, m.refused, m.said = l, true, "", nil
+	m.link, m.tried, m.refused, m.said, m.program, m.otherWire = l, true, "", nil, "", false
 	h.meter.of(m.peer).links.Add(1)
 	h.weighLink(m, l, l.theirs.charter)
 	h.decide(l.conn, l)

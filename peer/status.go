@@ -21,7 +21,7 @@ type PeerStatus struct {
 	Relay     string        // the name of the member that relays the connection, or "" for a direct one
 	RTT       time.Duration // of the last heartbeat; 0 before the first
 	Since     time.Time     // when the link was made; without one, when the last one ended, zero if there was none
-	Program   string        // the version of its program, by its own word; empty before it has said
+	Program   string        // the version of its program, by its own word, cleaned; empty before it has said
 	Links     int64         // made with it since the host was
 	Heard     time.Time     // when the last byte came; zero if none ever did
 	// Trouble says why there is no link, or what it is restricted to; it is empty when all is
@@ -36,6 +36,8 @@ type PeerStatus struct {
 	// Refused says why this node or the member last refused a connection of the other; a
 	// connection that is not refused clears it.
 	Refused string
+	// OtherWire says that Refused is for the versions of the two programs: one of them must be updated.
+	OtherWire bool
 }
 
 // SourceDialled is the source of the address of a member that has dialled this node.
@@ -61,6 +63,7 @@ func (h *Host) Status() []PeerStatus {
 			Links:   h.meter.of(m.peer).links.Load(),
 			Trouble: m.trouble,
 			Refused: m.refused,
+			Program: m.program, OtherWire: m.otherWire,
 		}
 		if last := h.meter.of(m.peer).lastHeard(); !last.IsZero() {
 			s.Heard = time.Now().Add(-time.Since(last)) // by the clock as it is set now

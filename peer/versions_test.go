@@ -7,6 +7,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -35,9 +36,32 @@ func programOf(t *testing.T, version string) []byte {
 	return message(t, kindProgram, append([]byte{byte(len(version) >> 8), byte(len(version))}, version...))
 }
 
+// helloOfLater says hello in wire version 4 and hears that it is refused.
+func helloOfLater(t *testing.T, conn rawConn) network.Stream {
+	t.Helper()
+	var first buffer
+	writeControl(&first, kindHello, hello{version: WireVersion + 1, name: "insurer"}.encode())
+	s, err := openStream(within(t), conn, protoHello, first)
+	if err == nil {
+		err = readProtocol(s, protoHello)
+	}
+	if err == nil {
+		_, err = expectControl(s, kindHello)
+	}
+	if err == nil {
+		_, err = expectControl(s, kindVerdict)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // meetLater has a member, whose program is v0.3.0, dialled by another of wire version 4 and then dial it, and returns
 // what it says of that after each, and its log. The later program calls itself by the first name, then by the second.
-func meetLater(t *testing.T, first, second string, seen func(PeerStatus) bool) (dialled, dialling PeerStatus, log []string) {
+func meetLater(
+	t *testing.T, first, second string, seen func(PeerStatus) bool,
+) (dialled, dialling PeerStatus, log []string) {
 	t.Helper()
 	ks := newKeys(t, 2)
 	c := signed(t, draft(ks), ks)
@@ -48,21 +72,7 @@ func meetLater(t *testing.T, first, second string, seen func(PeerStatus) bool) (
 	ctx := within(t)
 	n, conn := dialRaw(ctx, t, ks[1], h)
 	defer n.Close()
-	var hello4 buffer
-	writeControl(&hello4, kindHello, hello{version: WireVersion + 1, name: "insurer"}.encode())
-	s, err := openStream(ctx, conn, protoHello, hello4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := readProtocol(s, protoHello); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := expectControl(s, kindHello); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := expectControl(s, kindVerdict); err != nil {
-		t.Fatal(err)
-	}
+	s := helloOfLater(t, conn)
 	if _, err := s.Write(programOf(t, first)); err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +90,63 @@ func meetLater(t *testing.T, first, second string, seen func(PeerStatus) bool) (
 	return dialled, dialling, slices.DeleteFunc(lines.all(), func(s string) bool { return !strings.Contains(s, "wire") })
 }
 
-// TestTwoVersionsAreToldInTwoTexts documents what is so today: of one thing a member says one text where it is dialled
-// and another where it dials, in turns; neither says which program runs where.
-func TestTwoVersionsAreToldInTwoTexts(t *testing.T) {
+// TestTwoVersionsAreToldInOneText: whether a member is dialled or dials, it says in the same words which program runs
+// where and which must be updated; the log has that once.
+func TestTwoVersionsAreToldInOneText(t *testing.T) {
 	t.Parallel()
-	one, two, log := meetLater(t, "v0.4.0", "v0.4.0", func(s PeerStatus) bool { return strings.HasPrefix(s.Refused, "insurer") })
-	if one.Refused == two.Refused || len(log) < 2 || strings.Contains(one.Refused+two.Refused, "v0.") {
-		t.Errorf("%s\n%s\n%q", one.Refused, two.Refused, log)
+	const want = "bank runs hanse v0.3.0 and speaks wire version 3, insurer runs hanse v0.4.0 and speaks wire version 4: " +
+		"hanse at bank must be updated"
+	one, two, log := meetLater(t, "v0.4.0", "v0.4.0", func(s PeerStatus) bool { return s.Refused != "" })
+	for _, s := range []PeerStatus{one, two} {
+		if s.Refused != want || !s.OtherWire || s.Program != "v0.4.0" || s.Connected {
+			t.Errorf("%+v", s)
+		}
+	}
+	if len(log) != 1 || !strings.HasSuffix(log[0], "reason="+want) {
+		t.Errorf("the log has %q", log)
+	}
+	_, two, _ = meetLater(t, "v0.4.0", "v0.4.1", func(s PeerStatus) bool { return s.Program == "v0.4.1" })
+	if two.Refused != strings.ReplaceAll(want, "v0.4.0", "v0.4.1") {
+		t.Errorf("once it is dialled: %s", two.Refused)
+	}
+}
+
+// TestAHostileVersionReachesNoScreen: a member that speaks another wire calls its program by what clears a terminal, and
+// by more than fits. The reason is told without.
+func TestAHostileVersionReachesNoScreen(t *testing.T) {
+	t.Parallel()
+	for _, hostile := range []string{"v1\x1b[2J", "v1\nwarning: pay", strings.Repeat("v", maxProgram+1)} {
+		one, _, log := meetLater(t, hostile, hostile, func(s PeerStatus) bool { return s.Refused != "" })
+		if want := "bank runs hanse v0.3.0 and speaks wire version 3, insurer speaks wire version 4: " +
+			"hanse at bank must be updated"; one.Refused != want || one.Program != "" || len(log) != 1 {
+			t.Errorf("%q: %+v\n%q", hostile, one, log)
+		}
+	}
+}
+
+// TestApartIsTheSameAtBothEnds, and names the older one.
+func TestApartIsTheSameAtBothEnds(t *testing.T) {
+	old, young := program{"bank", 3, "v1"}, program{"telco", 4, ""}
+	want := "bank runs hanse v1 and speaks wire version 3, telco speaks wire version 4: hanse at bank must be updated"
+	if a, b := apart(old, young), apart(young, old); a != want || b != want {
+		t.Errorf("%s\n%s", a, b)
+	}
+}
+
+// TestStrangersHearNoVersion: who was revoked and speaks another wire hears that, and not which program runs here.
+func TestStrangersHearNoVersion(t *testing.T) {
+	t.Parallel()
+	ks := newKeys(t, 3)
+	d := draft(ks[:2])
+	d.Revoked = []keys.Revoked{{Name: "telco", ID: ks[2].ID(), Reason: "left"}}
+	cfg := config(ks[0], signed(t, d, ks))
+	cfg.Program = "v0.3.0"
+	h := start(t, cfg)
+	n, conn := dialRaw(within(t), t, ks[2], h)
+	defer n.Close()
+	s := helloOfLater(t, conn)
+	defer s.Reset()
+	if got := hearProgram(s); got != "" {
+		t.Errorf("it hears %q", got)
 	}
 }

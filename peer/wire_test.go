@@ -134,8 +134,8 @@ func TestJudgeVersions(t *testing.T) {
 	ks := newKeys(t, 2)
 	j := newJudge(ks[0].ID(), signed(t, draft(ks), ks), Config{})
 	v := j.weigh(ks[1].ID(), hello{version: 4})
-	if want := "insurer speaks wire version 4 and bank version 3: " +
-		"the older one must be updated"; v.code != verdictRefused || v.reason != want {
+	if want := "bank speaks wire version 3, insurer speaks wire version 4: " +
+		"hanse at bank must be updated"; v.code != verdictRefused || v.reason != want {
 		t.Errorf("verdict %+v, want %s", v, want)
 	}
 }

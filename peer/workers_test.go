@@ -257,7 +257,7 @@ func helloOver(ctx context.Context, conn rawConn, k *keys.PrivateKey, as role, t
 	if as == roleMember {
 		mine.charter = to.judge.stance
 	}
-	return greeting{target: target{name: "node", id: to.Self()}, self: k.ID(), mine: mine, weigh: weighHost,
+	return greeting{target: target{name: "node", id: to.Self()}, self: k.ID(), mine: mine, weigh: anyCharter,
 		heard: new(tally), now: time.Now}.exchange(ctx, conn)
 }
 

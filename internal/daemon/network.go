@@ -14,7 +14,7 @@ func (d *Daemon) network() node.Network {
 		m := node.MemberStatus{
 			Name: p.Name, ID: p.ID.String(), Kept: p.Kept, Connected: p.Connected, Since: p.Since, Address: p.Address,
 			Path: p.Source, RTT: p.RTT, Version: p.Program, Heard: p.Heard, ClockAhead: p.ClockAhead, Clock: p.ClockTrouble,
-			Trouble: p.Trouble, Links: p.Links, In: traffic[p.ID].In, Out: traffic[p.ID].Out,
+			Trouble: p.Trouble, OtherWire: p.OtherWire, Links: p.Links, In: traffic[p.ID].In, Out: traffic[p.ID].Out,
 		}
 		if !p.Connected {
 			m.Trouble = cmp.Or(p.Refused, p.Trouble)

@@ -79,6 +79,8 @@ func (p *Patient) apart(m keys.Member, e peer.Examination, address Check) []Chec
 	if refused := e.Status.Refused; refused != "" { // somebody answered, and it is the member
 		mend := "read the reason: it says which of the two to change"
 		switch {
+		case e.Status.OtherWire:
+			mend = "update that one program; docs/life.md says how, and hanse version which wire a program speaks"
 		case strings.Contains(refused, "wrong charter file") || strings.Contains(refused, "stands under"):
 			mend = fmt.Sprintf("compare the two files (hanse charter show %s at both): one of them is of another charter; give "+
 				"the right one with --charter", p.CharterFile)

@@ -99,10 +99,11 @@ type MemberStatus struct {
 	Heard     time.Time     `json:"heard,omitzero"`    // when the last byte came; zero: never
 	// ClockAhead is by how much its clock is ahead of this one's, negative when it is behind.
 	ClockAhead time.Duration `json:"clock_ahead_ns,omitempty"`
-	Clock      string        `json:"clock,omitempty"`   // how the two clocks differ and what that breaks; or empty
-	Trouble    string        `json:"trouble,omitempty"` // why there is no link, or what it is restricted to
-	Links      int64         `json:"links"`             // made with it since the node started
-	In         int64         `json:"in"`                // bytes since the node started: jobs, calls, heartbeats, discovery
+	Clock      string        `json:"clock,omitempty"`      // how the two clocks differ and what that breaks; or empty
+	Trouble    string        `json:"trouble,omitempty"`    // why there is no link, or what it is restricted to
+	OtherWire  bool          `json:"other_wire,omitempty"` // there is no link: the two programs speak different wires
+	Links      int64         `json:"links"`                // made with it since the node started
+	In         int64         `json:"in"`                   // bytes since the node started: jobs, calls, heartbeats, discovery
 	Out        int64         `json:"out"`
 }
 
@@ -159,6 +160,7 @@ const (
 	CodeAway     = "away"     // a member that a link is kept with has none
 	CodeClock    = "clock"    // a member's clock and this one's differ
 	CodeCharter  = "charter"  // a member is on another version of the charter
+	CodeVersion  = "version"  // a member's program speaks another version of the wire
 	CodePaused   = "paused"   // a job stands still
 	CodeSlow     = "slow"     // a session waits for one member most of the time, and takes far longer than forecast
 	CodeProposal = "proposal" // a job waits for a person here
@@ -233,6 +235,9 @@ func (s *Status) alert() {
 	}
 	for _, m := range s.Members {
 		switch {
+		case m.OtherWire:
+			add(Alert{Code: CodeVersion, Level: AlertCritical, About: m.Name, Text: m.Trouble,
+				Mend: "docs/life.md says how to update a federation"})
 		case !m.Connected && m.Kept && s.Time.Sub(m.awaySince(s.Started)) >= awayAfter:
 			add(Alert{Code: CodeAway, Level: AlertWarning, About: m.Name, Since: m.awaySince(s.Started),
 				Text: m.Name + " is away: " + cmp.Or(m.Trouble, "no attempt to connect has ended yet"),

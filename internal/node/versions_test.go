@@ -1,6 +1,8 @@
 package node
 
 import (
+	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // rewrite changes a state of a job as a program of another version would have written it: in its envelope, all sums
@@ -57,40 +60,119 @@ func alignedNetwork(t *testing.T) (*testNetwork, keys.Hash) {
 	})
 }
 
-// TestAJobOfAnotherVersionIsLost documents what is so today: a job whose contract another version of the program wrote
-// is called damaged, its folder is set aside, and the list has nothing of it.
-func TestAJobOfAnotherVersionIsLost(t *testing.T) {
-	l, h := alignedNetwork(t)
-	rewrite(t, filepath.Join(l.dirs[0], "node", jobsDir, h.String()), contractFile,
-		replace("hanse-contract-v3", "hanse-contract-v4"))
-	l.start(0)
-	if all := l.nodes[0].Jobs(); len(all) != 0 {
-		t.Errorf("the list has %+v", all)
-	}
-	if aside, _ := filepath.Glob(filepath.Join(l.dirs[0], "node", jobsDir, "*.damaged-*")); len(aside) != 1 {
-		t.Errorf("set aside: %q", aside)
+// TestAJobOfAnotherVersionIsListed: what another version of the program wrote is no damage. The job is in the list and
+// its folder stays as it is; every command about it says which program reads it, and nobody has it proposed again in
+// its place. The program that wrote it has it back as it was.
+func TestAJobOfAnotherVersionIsListed(t *testing.T) {
+	for name, c := range map[string]struct {
+		file   string
+		change func(string) string
+		why    string
+	}{
+		"contract": {contractFile, replace("hanse-contract-v3", "hanse-contract-v4"),
+			`it is in format "hanse-contract-v4", this program reads "hanse-contract-v3"`},
+		"job": {contractFile, func(s string) string {
+			body, _, _ := strings.Cut(s, "# --- signatures") // nobody has signed the change, which is no damage
+			body = replace(`table = \"train\"`, `table = \"train\"\nlater = true`)(body)
+			return string(keys.NewDocument(contract.DomainContract, []byte(body)).Text())
+		}, `unknown key "later"`},
+		"end": {endingFile, replace("hanse-ending-v1", "hanse-ending-v2"),
+			`it is in format "hanse-ending-v2", this program reads "hanse-ending-v1"`},
+		"status": {statusFile, func(s string) string { return "later = 1\n" + s }, `unknown key "later"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, h := alignedNetwork(t)
+			dir := filepath.Join(l.dirs[0], "node", jobsDir, h.String())
+			before := read(t, dir)
+			rewrite(t, dir, statusFile, replace("\n", "\nprogram = \"v0.4.0\"\n"))
+			rewrite(t, dir, c.file, c.change)
+			written := read(t, dir)
+			l.start(0)
+			n := l.nodes[0]
+			all := n.Jobs()
+			if len(all) != 1 || all[0].Contract != h.String() || all[0].Name != "customers" || all[0].Task != "align" ||
+				all[0].Proposer != "bank" || all[0].State != StateUnread || all[0].Standing != "made by v0.4.0" {
+				t.Fatalf("the list has %+v", all)
+			}
+			if !strings.HasPrefix(all[0].Reason, "job customers cannot be read: "+dir) ||
+				!strings.Contains(all[0].Reason, " was made by version v0.4.0: that program reads it (") ||
+				!strings.Contains(all[0].Reason, c.why) {
+				t.Errorf("it says: %s", all[0].Reason)
+			}
+			for _, which := range []string{"customers", h.String(), h.String()[:8]} {
+				if _, err := n.find(which, State.Final); err == nil || err.Error() != all[0].Reason {
+					t.Errorf("a command about %s: %v", which, err)
+				}
+			}
+			whole, err := contract.ParseContract(before[ContractFile])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.openJob(whole, statusRecord{}); err == nil || !strings.Contains(err.Error(), all[0].Reason) {
+				t.Errorf("it is made anew: %v", err)
+			}
+			if after := read(t, dir); !maps.EqualFunc(after, written, bytes.Equal) {
+				t.Error("its folder has changed")
+			}
+			l.stops[0]()
+			write(t, dir, before)
+			l.start(0)
+			if all := l.nodes[0].Jobs(); len(all) != 1 || all[0].State != StateDone || all[0].Consent == nil {
+				t.Errorf("the program that wrote it has %+v", all)
+			}
+		})
 	}
 }
 
-// TestAStatusOfAnotherVersionIsLost documents what is so today: who goes back to the program of before loses what it
-// knows of a job, where the newer one has written a line that the older does not know.
-func TestAStatusOfAnotherVersionIsLost(t *testing.T) {
-	l, h := alignedNetwork(t)
-	rewrite(t, filepath.Join(l.dirs[0], "node", jobsDir, h.String()), statusFile,
-		func(s string) string { return "later = 1\n" + s })
-	l.start(0)
-	if all := l.nodes[0].Jobs(); len(all) != 1 || all[0].Consent != nil {
-		t.Errorf("the list has %+v", all)
+// TestWhatAnotherVersionSaysOfItselfIsBounded: the folder of an unread job may say anything.
+func TestWhatAnotherVersionSaysOfItselfIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	for said, want := range map[string]string{
+		"v1.2.3": "v1.2.3", "": "", "v1\x1b[2J": "", "v1\u2028": "", "a b": "",
+		strings.Repeat("v", 4096): strings.Repeat("v", maxVersion),
+	} {
+		write(t, dir, map[string][]byte{statusFile: []byte("\x00head\nprogram = \"" + said + "\"\nstate = 1\n"),
+			ContractFile: []byte("job = \"name = \\\"a\\\\u001b[2J\\\"\\nparties = [\\\"b\\\", \\\"\\\\u001b\\\"]\"\n")})
+		if got := writtenBy(dir); got != want {
+			t.Errorf("%q is shown as %q, want %q", said, got, want)
+		}
+		j := unreadJob(dir, keys.Hash{1}, &vault.VersionError{Path: dir, Why: "why"})
+		if j.Name != "01000000" || len(j.Parties) != 1 || j.Parties[0] != "b" {
+			t.Errorf("the job is %+v", j)
+		}
 	}
 }
 
-// TestNoLinkForVersionsIsNoAlert documents what is so today: for a minute nothing is an alert of members that speak
-// another wire.
-func TestNoLinkForVersionsIsNoAlert(t *testing.T) {
+// TestJobsSayWhichProgramWroteThem, for the next one to say it.
+func TestJobsSayWhichProgramWroteThem(t *testing.T) {
+	v, err := vault.Open(t.TempDir(), vault.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newJobState(v, nil)
+	s.program = "v0.3.0"
+	if err := s.update(func(r *statusRecord) { r.State, r.Program = StateDone, "v0.2.0" }); err != nil {
+		t.Fatal(err)
+	}
+	if got := writtenBy(filepath.Dir(v.Path(statusFile))); got != "v0.3.0" {
+		t.Errorf("written by %q", got)
+	}
+}
+
+// TestNoLinkForVersionsIsAnAlert at once, and one; a member that is away for another reason has its minute.
+func TestNoLinkForVersionsIsAnAlert(t *testing.T) {
 	now := time.Now()
-	s := Status{Time: now, Started: now.Add(-time.Second), Members: []MemberStatus{{Name: "telco", Kept: true,
-		Trouble: "refused the connection: telco speaks wire version 4 and bank version 3: the older one must be updated"}}}
+	why := "bank speaks wire version 3, telco speaks wire version 4: hanse at bank must be updated"
+	for _, started := range []time.Time{now, now.Add(-time.Hour)} {
+		s := Status{Time: now, Started: started, Members: []MemberStatus{{Name: "telco", Kept: true, OtherWire: true,
+			Trouble: why}}}
+		if s.alert(); len(s.Alerts) != 1 || s.Alerts[0].Code != CodeVersion || s.Alerts[0].Level != AlertCritical ||
+			s.Alerts[0].Text != why || s.Alerts[0].About != "telco" {
+			t.Errorf("alerts: %+v", s.Alerts)
+		}
+	}
+	s := Status{Time: now, Started: now, Members: []MemberStatus{{Name: "telco", Kept: true, Trouble: "nobody is there"}}}
 	if s.alert(); len(s.Alerts) != 0 {
-		t.Errorf("alerts: %+v", s.Alerts)
+		t.Errorf("alerts of one that is away: %+v", s.Alerts)
 	}
 }
