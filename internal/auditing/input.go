@@ -155,7 +155,7 @@ func jobFolder(dir, job string) (string, error) {
 func jobName(folder string) string {
 	c, err := ReadContract(filepath.Join(folder, node.ContractFile))
 	if err != nil {
-		return ""
+		return node.UnreadName(folder)
 	}
 	return c.Job.Name
 }
@@ -205,6 +205,9 @@ func ReadContract(path string) (*contract.Contract, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if other := node.OtherContract(path, text); other != nil {
+		return nil, other
 	}
 	c, err := contract.ParseContract(text)
 	if err != nil {

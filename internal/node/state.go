@@ -387,7 +387,7 @@ func parseKept(path string, kept, copied []byte, h keys.Hash) (*contract.Contrac
 
 // otherFormat is the error of a text that is whole and says that it is of another format than the one wanted, nil of
 // any other.
-func otherFormat(path string, text []byte, want string) error {
+func otherFormat(path string, text []byte, want string) *vault.VersionError {
 	got := keys.FormatOf(text)
 	if got == "" || got == want {
 		return nil

@@ -13,10 +13,26 @@ import (
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // maxVersion is the longest version of a program that is shown, in characters.
 const maxVersion = 40
+
+// OtherContract is the error of the contract of a job, as it stands at path, that another version of the program wrote;
+// nil of any other.
+func OtherContract(path string, text []byte) error {
+	other := otherFormat(path, text, contract.Format)
+	if other == nil {
+		return nil
+	}
+	other.By = writtenBy(filepath.Dir(path))
+	return other
+}
+
+// UnreadName is what a job is called, by its folder, whatever version of the program wrote it; zeros where that cannot
+// be found.
+func UnreadName(folder string) string { return unreadJob(folder, keys.Hash{}, new(vault.VersionError)).Name }
 
 // unreadJob is what can be said of a job that another version of the program made, by its folder: which program, and
 // of its contract what every version writes so.
