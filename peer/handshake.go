@@ -99,7 +99,7 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	}
 	if theirs.version != WireVersion {
 		sayProgram(s, g.runs.version)
-		other := program{g.name, theirs.version, hearProgram(s)}
+		other := program{g.name, theirs.version, receiveProgram(s)}
 		awaitEnd(s)
 		return nil, &refusal{text: apart(g.runs, other), other: &other}
 	}
@@ -249,7 +249,7 @@ func (h *Host) accept(s network.Stream) (*link, error) {
 				runs.version = h.cfg.Program
 			}
 			sayProgram(s, runs.version)
-			r.other = &program{nameIn(j.charter, from), theirs.version, hearProgram(s)}
+			r.other = &program{nameIn(j.charter, from), theirs.version, receiveProgram(s)}
 			r.text = apart(runs, *r.other)
 		}
 		awaitEnd(s)

@@ -31,12 +31,12 @@ func apart(one, other program) string {
 	return fmt.Sprintf("%s, %s: hanse at %s must be updated", one, other, one.who)
 }
 
-// maxUnread is how many control messages hearProgram passes over.
+// maxUnread is how many control messages receiveProgram passes over.
 const maxUnread = 4
 
-// hearProgram reads which version the program of the other side is, once the hellos have shown that the two speak
+// receiveProgram reads which version the program of the other side is, once the hellos have shown that the two speak
 // different wires: of all that comes then, the name of the program alone is understood. Empty: it does not say.
-func hearProgram(s network.Stream) string {
+func receiveProgram(s network.Stream) string {
 	s.SetReadDeadline(time.Now().Add(partTimeout))
 	for range maxUnread {
 		kind, body, err := readControl(s)

@@ -111,8 +111,8 @@ func TestTwoVersionsAreToldInOneText(t *testing.T) {
 	}
 }
 
-// TestAHostileVersionReachesNoScreen: a member that speaks another wire calls its program by what clears a terminal, and
-// by more than fits. The reason is told without.
+// TestAHostileVersionReachesNoScreen: a member that speaks another wire calls its program by what clears a terminal,
+// and by more than fits. The reason is told without.
 func TestAHostileVersionReachesNoScreen(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{"v1\x1b[2J", "v1\nwarning: pay", strings.Repeat("v", maxProgram+1)} {
@@ -133,8 +133,8 @@ func TestApartIsTheSameAtBothEnds(t *testing.T) {
 	}
 }
 
-// TestStrangersHearNoVersion: who was revoked and speaks another wire hears that, and not which program runs here.
-func TestStrangersHearNoVersion(t *testing.T) {
+// TestStrangersReceiveNoVersion: who was revoked and speaks another wire hears that, and not which program runs here.
+func TestStrangersReceiveNoVersion(t *testing.T) {
 	t.Parallel()
 	ks := newKeys(t, 3)
 	d := draft(ks[:2])
@@ -146,7 +146,7 @@ func TestStrangersHearNoVersion(t *testing.T) {
 	defer n.Close()
 	s := helloOfLater(t, conn)
 	defer s.Reset()
-	if got := hearProgram(s); got != "" {
+	if got := receiveProgram(s); got != "" {
 		t.Errorf("it hears %q", got)
 	}
 }

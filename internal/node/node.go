@@ -138,7 +138,8 @@ func New(c Config) (*Node, error) {
 	n := &Node{
 		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
 		asking: make(chan struct{}, askedAtOnce),
-		jobs:   make(map[keys.Hash]*jobState), unread: make(map[keys.Hash]JobInfo), sessions: make(map[keys.Hash]*activeSession),
+		jobs:   make(map[keys.Hash]*jobState), unread: make(map[keys.Hash]JobInfo),
+		sessions: make(map[keys.Hash]*activeSession),
 		hearers:  make(map[keys.Hash]func(jobs.Event)),
 		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
 		disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),

@@ -316,7 +316,8 @@ func TestAFolderIsReadAndNothingMore(t *testing.T) {
 	if after := snapshotOf(t, l.folder(3)); after != before {
 		t.Errorf("the folder was\n%s\nand is\n%s", before, after)
 	}
-	if _, _, err := (&Client{dir: t.TempDir(), http: client.http, patience: client.patience}).Trainings(t.Context()); !NoNode(err) {
+	nobody := &Client{dir: t.TempDir(), http: client.http, patience: client.patience}
+	if _, _, err := nobody.Trainings(t.Context()); !NoNode(err) {
 		t.Errorf("a folder of nobody's: error %v, want that no node runs", err)
 	}
 }

@@ -97,13 +97,14 @@ type MemberStatus struct {
 	RTT       time.Duration `json:"rtt_ns,omitempty"`  // of the latest heartbeat
 	Version   string        `json:"version,omitempty"` // of its program, by its own word; empty: it has not said
 	Heard     time.Time     `json:"heard,omitzero"`    // when the last byte came; zero: never
+	// OtherWire says that Trouble is for the versions of the two programs: there is no link until one is updated.
+	OtherWire bool `json:"other_wire,omitempty"`
 	// ClockAhead is by how much its clock is ahead of this one's, negative when it is behind.
 	ClockAhead time.Duration `json:"clock_ahead_ns,omitempty"`
-	Clock      string        `json:"clock,omitempty"`      // how the two clocks differ and what that breaks; or empty
-	Trouble    string        `json:"trouble,omitempty"`    // why there is no link, or what it is restricted to
-	OtherWire  bool          `json:"other_wire,omitempty"` // there is no link: the two programs speak different wires
-	Links      int64         `json:"links"`                // made with it since the node started
-	In         int64         `json:"in"`                   // bytes since the node started: jobs, calls, heartbeats, discovery
+	Clock      string        `json:"clock,omitempty"`   // how the two clocks differ and what that breaks; or empty
+	Trouble    string        `json:"trouble,omitempty"` // why there is no link, or what it is restricted to
+	Links      int64         `json:"links"`             // made with it since the node started
+	In         int64         `json:"in"`                // bytes since the node started: jobs, calls, heartbeats, discovery
 	Out        int64         `json:"out"`
 }
 

@@ -32,7 +32,9 @@ func OtherContract(path string, text []byte) error {
 
 // UnreadName is what a job is called, by its folder, whatever version of the program wrote it; zeros where that cannot
 // be found.
-func UnreadName(folder string) string { return unreadJob(folder, keys.Hash{}, new(vault.VersionError)).Name }
+func UnreadName(folder string) string {
+	return unreadJob(folder, keys.Hash{}, new(vault.VersionError)).Name
+}
 
 // unreadJob is what can be said of a job that another version of the program made, by its folder: which program, and
 // of its contract what every version writes so.
