@@ -52,11 +52,13 @@ func receiveProgram(s network.Stream) string {
 }
 
 // sayProgram tells the other side which version this program is, once the hellos have shown that the two speak
-// different wires.
+// different wires. The stream stays open, since the other side may close the connection at its end; awaitEnd ends it
+// once receiveProgram has returned. With nothing to say the other side need not wait.
 func sayProgram(s network.Stream, version string) {
-	if version != "" {
-		s.SetWriteDeadline(time.Now().Add(partTimeout))
-		writeControl(s, kindProgram, encodeProgram(version))
+	if version == "" {
+		s.CloseWrite()
+		return
 	}
-	s.CloseWrite()
+	s.SetWriteDeadline(time.Now().Add(partTimeout))
+	writeControl(s, kindProgram, encodeProgram(version))
 }
