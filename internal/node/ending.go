@@ -418,7 +418,7 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 		return signResponse{}, err
 	}
 	signature, err := n.signEnding(s, e)
-	if text := endingOf(s); err != nil && text != nil { // also one that came in this moment: several parties settle at once
+	if text := endingOf(s); err != nil && text != nil { // also one of this moment: several parties settle at once
 		return signResponse{Ending: text}, nil
 	}
 	return signResponse{Signature: signature}, err
