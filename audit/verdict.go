@@ -10,7 +10,7 @@ import (
 	"github.com/hanse-project/hanse/internal/wording"
 )
 
-// The exit codes of commands that end with an audit. 2 is a wrong command line, in all commands.
+// The exit codes of commands that end with an audit. 64 is a wrong command line, in all commands.
 const (
 	ExitClean        = 0 // everything was looked at, and nothing found that the contract had not announced
 	ExitUnverifiable = 1

@@ -157,9 +157,6 @@ const (
 	float64Terms   = 4
 )
 
-// judgements is how often a training's rows are judged: by the model, and by the label holder's own columns.
-const judgements = 2
-
 // drawings is how much the figures of rows take, in rows drawn for each interval: what is drawn is sorted and counted,
 // for the model and for what it is held against.
 const drawings = 12
