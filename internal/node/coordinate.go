@@ -254,12 +254,12 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, numbe
 // awaitAll waits until every party is there. Where all keep their parts of one session, which broke before all had
 // signed what passed, the next is a closing one: nothing is computed in it, and nothing opens.
 func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
-	record, members := s.snapshot(), s.contract.Members()
+	record, members, listen := s.snapshot(), s.contract.Members(), n.teller(s)
 	next.number, next.closes = record.Session, record.Stored
 	answers := make([]consentResponse, len(members))
 	err = n.together(ctx, members, func(ctx context.Context, i int) error {
 		request, r := consentRequest{Contract: string(s.text())}, &answers[i]
-		if err := n.ask(ctx, members[i], methodConsent, request, r, n.teller(s)); err != nil {
+		if err := n.ask(ctx, members[i], methodConsent, request, r, listen); err != nil {
 			return err
 		}
 		switch {
@@ -380,9 +380,10 @@ func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest,
 		})
 		return nil
 	}
+	listen := n.teller(s)
 	err := n.together(ctx, c.Members(), func(ctx context.Context, i int) error {
 		var r startResponse
-		if err := n.ask(ctx, c.Members()[i], methodStart, request, &r, n.teller(s)); err != nil || r.Ending == nil {
+		if err := n.ask(ctx, c.Members()[i], methodStart, request, &r, listen); err != nil || r.Ending == nil {
 			return err
 		}
 		return cmp.Or(n.adoptText(s, r.Ending), errEnded)

@@ -342,13 +342,13 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 	if err := c.AddSignature(n.config.Key.ID(), own); err != nil {
 		return err
 	}
-	all, since := &consents{c: c}, time.Now()
+	all, since, listen := &consents{c: c}, time.Now(), n.teller(s)
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var waits sync.WaitGroup
-	waits.Go(func() { n.awaitPeople(asking, s, all, since, stop) })
+	waits.Go(func() { n.awaitPeople(asking, s, all, since, stop, listen) })
 	err = n.together(asking, c.Members(), func(ctx context.Context, i int) error {
-		return n.collect(ctx, s, all, c.Members()[i])
+		return n.collect(ctx, s, all, c.Members()[i], listen)
 	})
 	stop(nil)
 	waits.Wait()
@@ -369,10 +369,11 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 }
 
 // collect asks one party for its signature until it has signed.
-func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contract.Party) error {
+func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contract.Party,
+	listen func(jobs.Event)) error {
 	for {
 		var r consentResponse
-		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: all.text()}, &r, n.teller(s)); err != nil {
+		if err := n.ask(ctx, p, methodConsent, consentRequest{Contract: all.text()}, &r, listen); err != nil {
 			return err
 		}
 		if r.Ending != nil {
@@ -384,7 +385,7 @@ func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contra
 		}
 		s.watched.lacks(pending)
 		if r.Signature != nil {
-			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
+			listen(jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
 			return nil
 		}
 		if err := pause(ctx, retryEvery); err != nil {
@@ -397,6 +398,7 @@ func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contra
 // asking, with the error of that.
 func (n *Node) awaitPeople(
 	ctx context.Context, s *jobState, all *consents, since time.Time, stop context.CancelCauseFunc,
+	listen func(jobs.Event),
 ) {
 	const named = 5
 	for before, said, told := 0, 0, (time.Time{}); ; {
@@ -411,7 +413,7 @@ func (n *Node) awaitPeople(
 			if len(pending) > named {
 				who = fmt.Sprintf("%s and %d others", strings.Join(pending[:named], ", "), len(pending)-named)
 			}
-			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since,
+			listen(jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since,
 				Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", who, lasting(since),
 					s.contract.Job.Name)})
 		}
@@ -425,9 +427,9 @@ func (n *Node) awaitPeople(
 	}
 }
 
-// teller passes events on under a job.
+// teller passes events on under a job, one after the other.
 func (n *Node) teller(s *jobState) func(jobs.Event) {
-	return func(e jobs.Event) { n.notify(s.contract.Hash(), e) }
+	return oneAtATime(func(e jobs.Event) { n.notify(s.contract.Hash(), e) })
 }
 
 // othersOf lists the parties but this node.
