@@ -22,20 +22,14 @@ type WaitStatus struct {
 type waits struct {
 	mu       sync.Mutex
 	peers    map[string]*WaitStatus
-	on       map[string]onWait        // outside of sessions, by job
-	sessions map[*protocol.Waits]bool // those that are on
-}
-
-// onWait is the wait that a job told of last.
-type onWait struct {
-	since time.Time
-	until time.Time // counted up to here
+	on       map[string]map[string]time.Time // outside of sessions, by job and member, up to when waits are counted
+	sessions map[*protocol.Waits]bool        // those that are on
 }
 
 // at returns the count of a member. The lock is held.
 func (w *waits) at(name string) *WaitStatus {
 	if w.peers == nil {
-		w.peers, w.on = make(map[string]*WaitStatus), make(map[string]onWait)
+		w.peers, w.on = make(map[string]*WaitStatus), make(map[string]map[string]time.Time)
 	}
 	if w.peers[name] == nil {
 		w.peers[name] = &WaitStatus{Peer: name}
@@ -43,27 +37,26 @@ func (w *waits) at(name string) *WaitStatus {
 	return w.peers[name]
 }
 
-// note counts a wait outside of sessions, from when it began or was heard of last.
+// note counts a wait outside of sessions, from when it began or was heard of last. A job may tell of several in turn,
+// for members that it asks at the same time, and of one in two ways.
 func (w *waits) note(e jobs.Event) {
 	if e.Kind != jobs.EventWaiting || e.Since.IsZero() {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last := w.on[e.Job]
-	fresh := !last.since.Equal(e.Since)
-	if fresh {
-		last = onWait{e.Since, e.Since}
-	}
 	for _, name := range e.Who {
 		of := w.at(name)
-		if fresh {
+		if w.on[e.Job] == nil {
+			w.on[e.Job] = make(map[string]time.Time)
+		}
+		from := w.on[e.Job][name]
+		if e.Since.After(from) {
+			from = e.Since
 			of.Count++
 		}
-		of.Seconds += max(0, e.Time.Sub(last.until).Seconds())
-	}
-	if last.until = e.Time; w.on != nil {
-		w.on[e.Job] = last
+		of.Seconds += max(0, e.Time.Sub(from).Seconds())
+		w.on[e.Job][name] = e.Time
 	}
 }
 

@@ -37,6 +37,25 @@ func TestWaitsAddUp(t *testing.T) {
 	}
 }
 
+// TestWaitsOfSeveralAddUpApart: a job that waits for two members, who are asked at the same time, tells of both in turn.
+// Each wait counts once, with its own time.
+func TestWaitsOfSeveralAddUpApart(t *testing.T) {
+	var w waits
+	start := time.Unix(1700000000, 0)
+	for s := 2; s <= 60; s += 2 {
+		for i, who := range []string{"insurer", "telco"} {
+			w.note(jobs.Event{Kind: jobs.EventWaiting, Job: "a", Who: []string{who},
+				Since: start.Add(time.Duration(i) * time.Millisecond), Time: start.Add(time.Duration(s) * time.Second)})
+		}
+		w.note(jobs.Event{Kind: jobs.EventWaiting, Job: "a", Who: []string{"insurer", "telco"}, // for people there
+			Since: start.Add(2 * time.Millisecond), Time: start.Add(time.Duration(s) * time.Second)})
+	}
+	got := w.status()
+	if len(got) != 2 || got[0].Count != 1 || got[1].Count != 1 || got[0].Seconds > 60 || got[1].Seconds > 60 {
+		t.Errorf("of one minute the waits are %+v", got)
+	}
+}
+
 // drowsy is a member's network whose machine stands still before each message that it sends in a session.
 type drowsy struct {
 	*testnet.Transport
