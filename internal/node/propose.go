@@ -205,17 +205,20 @@ func (n *Node) ask(ctx context.Context, p contract.Party, method string, request
 	}
 }
 
-// askedAtOnce is how many parties are asked at the same time: a contract goes to each.
+// askedAtOnce is how many parties are sent a question at the same time: a contract goes to each.
 const askedAtOnce = 64
 
-// askOne calls a party as one of the few that are asked at the same time.
+// askOne calls a party as one of the few that are asked at the same time. Whoever has not answered after askTime makes
+// room for the next, and is waited for without a place: a member that answers nothing holds up no other.
 func (n *Node) askOne(ctx context.Context, p contract.Party, method string, request, response any) error {
 	select {
 	case n.asking <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-n.asking }()
+	release := sync.OnceFunc(func() { <-n.asking })
+	defer release()
+	defer time.AfterFunc(askTime, release).Stop()
 	return n.call(ctx, p, method, request, response)
 }
 

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // barrier is a proposer's network on which no first call of a method to a member gets through before all other members
@@ -92,4 +95,48 @@ func TestManyWhoHaveYetToConsentAreCounted(t *testing.T) {
 		!strings.Contains(said, fmt.Sprintf(" and %d others", 3)) {
 		t.Errorf("%q, error %v", said, err)
 	}
+}
+
+// sitter is a member of many jobs that keeps its link up and answers no call.
+type sitter struct {
+	protocol.Transport
+	id keys.ID
+}
+
+func (s sitter) Call(ctx context.Context, to keys.ID, _ string, _ []byte) ([]byte, error) {
+	if to == s.id {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return []byte{0xa0}, nil
+}
+
+// TestSitterHoldsNobodyUp: as many calls as a node makes at the same time are to the sitter. Another member is asked all
+// the same. The control is the time before their places are given on: until then nobody is.
+func TestSitterHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad, good := contract.Party{Name: "telco", ID: keys.ID{1}}, contract.Party{Name: "insurer", ID: keys.ID{2}}
+		n := &Node{config: Config{Transport: sitter{id: bad.ID}}, asking: make(chan struct{}, askedAtOnce)}
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for range askedAtOnce {
+			waiting.Go(func() { n.askOne(ctx, bad, methodConsent, nil, &consentResponse{}) })
+		}
+		synctest.Wait()
+		for _, c := range []struct {
+			within time.Duration
+			asked  bool
+		}{{askTime / 2, false}, {askTime, true}} {
+			short, stop := context.WithTimeout(ctx, c.within)
+			if err := n.askOne(short, good, methodConsent, nil, &consentResponse{}); (err == nil) != c.asked {
+				t.Errorf("within %s more, asking another member: %v", c.within, err)
+			}
+			stop()
+		}
+		cancel()
+		waiting.Wait()
+		if len(n.asking) != 0 {
+			t.Errorf("%d places are kept", len(n.asking))
+		}
+	})
 }
