@@ -34,8 +34,8 @@ func TestSystemdUnit(t *testing.T) {
 	if !ok || !found || !strings.HasSuffix(line, " $NODE_FLAGS") {
 		t.Fatalf("the unit starts %q, with the flags %q", line, flags)
 	}
-	if !strings.Contains(unit, fmt.Sprintf("\nRestartPreventExitStatus=%d\n", exitUsage)) {
-		t.Error("the unit starts a node again whose command line is wrong")
+	if !strings.Contains(unit, fmt.Sprintf("\nRestartPreventExitStatus=%d %d\n", exitUsage, exitMoved)) {
+		t.Error("the unit starts a node again whose command line is wrong, or whose folder is gone")
 	}
 	steps, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/build"
+	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/passphrase"
 	"github.com/hanse-project/hanse/internal/statusview"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -28,6 +29,7 @@ import (
 const (
 	exitFailed = 1  // the command failed
 	exitUsage  = 64 // the command line is wrong: EX_USAGE of sysexits(3); 2 is what a panic of Go ends with
+	exitMoved  = 78 // the node's folder is not its own any more, and another start mends nothing: EX_CONFIG
 	exitLeak   = audit.ExitLeak
 	exitUnseen = audit.ExitPartial // an audit, or its verification, could not look at everything
 )
@@ -53,6 +55,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	case errors.As(err, &mistake):
 		printError(errOut, err)
 		return exitUsage
+	case errors.Is(err, node.ErrMoved):
+		printError(errOut, err)
+		return exitMoved
 	case errors.As(err, &verdict):
 		printError(errOut, err)
 		return verdict.Report.Exit

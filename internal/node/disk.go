@@ -79,15 +79,19 @@ func newFolder(dir string, quota int64, log *slog.Logger) *folder {
 // lookEvery is how often a node looks whether its folder is still its own.
 const lookEvery = 5 * time.Second
 
-// watch returns an error when the folder is not the node's own any more; nil when ctx ends.
+// ErrMoved is inside the error of a node whose folder was moved or replaced. It must not be started again by itself: in
+// an empty folder it has no jobs, and its ledger, which bounds what jobs may tell, begins anew.
+var ErrMoved = errors.New("is not the one any more that it was started with")
+
+// watch returns an error when the folder is not the node's own any more, with ErrMoved; nil when ctx ends.
 func (d *folder) watch(ctx context.Context, every time.Duration) error {
 	for pause(ctx, every) == nil {
 		now, err := os.Stat(d.dir)
 		if err == nil && os.SameFile(now, d.own) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue // what cannot be looked at may come right
 		}
-		return fmt.Errorf("the node stops: its folder %s is not the one any more that it was started with, as where it was "+
-			"moved or replaced; put it back, and start the node again", d.dir)
+		return fmt.Errorf("the node stops: its folder %s %w, as where it was moved or replaced; put it back, and start the "+
+			"node again", d.dir, ErrMoved)
 	}
 	return nil
 }
