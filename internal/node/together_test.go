@@ -111,8 +111,8 @@ func (s sitter) Call(ctx context.Context, to keys.ID, _ string, _ []byte) ([]byt
 	return []byte{0xa0}, nil
 }
 
-// TestSitterHoldsNobodyUp: as many calls as a node makes at the same time are to the sitter. Another member is asked all
-// the same. The control is the time before their places are given on: until then nobody is.
+// TestSitterHoldsNobodyUp: as many calls as a node makes at the same time are to the sitter. Another member is asked
+// all the same. The control is the time before their places are given on: until then nobody is.
 func TestSitterHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad, good := contract.Party{Name: "telco", ID: keys.ID{1}}, contract.Party{Name: "insurer", ID: keys.ID{2}}

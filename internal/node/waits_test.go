@@ -37,7 +37,7 @@ func TestWaitsAddUp(t *testing.T) {
 	}
 }
 
-// TestWaitsOfSeveralAddUpApart: a job that waits for two members, who are asked at the same time, tells of both in turn.
+// TestWaitsOfSeveralAddUpApart: a job that waits for two members, who are asked together, tells of both in turn.
 // Each wait counts once, with its own time.
 func TestWaitsOfSeveralAddUpApart(t *testing.T) {
 	var w waits
