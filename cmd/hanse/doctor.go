@@ -39,9 +39,9 @@ monitoring:
 
    0  all is fine
    1  it could not look
-   2  the command line is wrong
    3  something failed
    4  a warning
+   64 the command line is wrong
 
 docs/operations.md lists the checks.`,
 		Flags: []cli.Flag{

@@ -26,9 +26,9 @@ monitoring:
 
    0  all is well
    1  it cannot tell: no node runs in that folder, or it does not answer
-   2  the command line is wrong
    3  critical: jobs stand still until somebody acts
    4  warning: somebody should look
+   64 the command line is wrong
 
 docs/operations.md lists the alerts. hanse doctor looks for the causes.`,
 		Flags: []cli.Flag{

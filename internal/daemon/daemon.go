@@ -188,7 +188,7 @@ func (d *Daemon) Run(owner context.Context) error {
 		all = append(all, d.serveMetrics)
 	}
 	if every := systemd.Watchdog(); every > 0 {
-		all = append(all, func(ctx context.Context) error { return d.watched(ctx, every/2) })
+		all = append(all, func(ctx context.Context) error { return d.watched(ctx, every/6) })
 	}
 	for _, part := range all {
 		parts.Go(func() {

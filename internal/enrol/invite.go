@@ -183,8 +183,8 @@ func (e *Enrolment) dropInvitations() {
 }
 
 // Invited reports whether somebody may use the join protocol: it holds an invitation from this node that has not
-// expired, or has accepted it in time and waits for the other signatures; or, without an invitation, its key is named
-// by a version that this node's owner has signed.
+// expired, or has accepted it in time and waits for the other signatures; or, without an invitation, it is a member's
+// new key in a version that this node's owner has signed.
 func (e *Enrolment) Invited(id keys.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,7 +193,8 @@ func (e *Enrolment) Invited(id keys.ID) bool {
 }
 
 // invitation returns the invitation of an id and its text, which is empty where the owner's signature on a version that
-// names the id stands for one. e.mu is held.
+// gives a member the id as its new key stands for one: who comes in anew is invited, for as long as its invitation
+// says. e.mu is held.
 func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if r, ok := e.charter.RevokedID(id); ok {
 		return keys.Invitation{}, nil, refusef(fault.CodeInvitation, "the key of %s was revoked: %s", r.Name, r.Reason)
@@ -202,7 +203,7 @@ func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, h := range slices.Backward(e.inOrder()) { // the latest, at each call
 			c := e.proposals[h].charter
-			if m, ok := c.Member(id); ok && c.SignedBy(e.self) {
+			if m, ok := c.Member(id); ok && replaces(m, e.charter) && c.SignedBy(e.self) {
 				return keys.Invitation{Charter: e.charter.Name, Inviter: e.self, Card: keys.Card(m), Proposal: h}, nil, nil
 			}
 		}

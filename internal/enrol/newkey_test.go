@@ -100,17 +100,21 @@ func TestPusherOpensNoDoor(t *testing.T) {
 	})
 }
 
-// TestAnInvitationThatExpiredStaysSo: where there is an invitation, the signature on its proposal does not prolong it.
+// TestAnInvitationThatExpiredStaysSo: the signature on an invitation's proposal does not prolong it, neither at who
+// invites nor at another member that has signed.
 func TestAnInvitationThatExpiredStaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestNetwork(t, []string{"bank", "insurer"}, "telco")
 		l.invite("insurer", "telco")
 		settle()
-		if !l.nodes["insurer"].Invited(l.keys["telco"].ID()) {
-			t.Error("it is not invited")
+		l.signOnDisk("bank")
+		settle()
+		guest := l.keys["telco"].ID()
+		if !l.nodes["insurer"].Invited(guest) || l.nodes["bank"].Invited(guest) {
+			t.Error("it is to be invited by the insurer, and by nobody else")
 		}
 		time.Sleep(time.Hour)
-		if l.nodes["insurer"].Invited(l.keys["telco"].ID()) {
+		if l.nodes["insurer"].Invited(guest) || l.nodes["bank"].Invited(guest) {
 			t.Error("it is invited for ever")
 		}
 	})

@@ -18,7 +18,7 @@ type Waiting struct {
 	File    string    // where this node's owner reads it and signs it
 	Signed  bool      // by this node's owner
 	Missing []string  // whose signatures it lacks, in its order
-	New     []string  // of these whose key the charter in force does not have: they sign with hanse join
+	New     []string  // of these whose key is new: they sign with hanse join
 }
 
 // Waiting lists the versions that wait for signatures, the oldest first.
@@ -48,11 +48,17 @@ func (e *Enrolment) inOrder() []keys.Hash {
 	return all
 }
 
-// NewKeys lists those who have yet to sign a version with a key that the one before does not have.
+// replaces reports whether a member of a version has another key in the one before.
+func replaces(m keys.Member, before *keys.SignedCharter) bool {
+	old, ok := before.MemberNamed(m.Name)
+	return ok && old.ID != m.ID
+}
+
+// NewKeys lists those who have yet to sign a version that gives them a new key.
 func NewKeys(c, before *keys.SignedCharter) []string {
 	var names []string
 	for _, m := range c.Members {
-		if _, ok := before.Member(m.ID); !ok && !c.SignedBy(m.ID) {
+		if replaces(m, before) && !c.SignedBy(m.ID) {
 			names = append(names, m.Name)
 		}
 	}
