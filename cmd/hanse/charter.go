@@ -291,10 +291,10 @@ A later version is carried by the nodes:
    hanse charter sign --key bank.key charter-2.toml
    hanse charter propose --dir bank-node charter-2.toml
 
-The other members' nodes show it to their owners, who sign it where it stands. Who comes
-in, or has a new key, has no node that could: for each of them it prints the command by
-which it reads the version and signs it. When all have signed, every node puts it in the
-place of its charter.`,
+The other members' nodes show it to their owners, who sign it where it stands. A member
+with a new key has no node that could: for each of them it prints the command by which
+it reads the version and signs it. Who comes in is invited (hanse charter invite). When
+all have signed, every node puts it in the place of its charter.`,
 		Flags: []cli.Flag{keyFlag(), passphraseFileFlag(), yesFlag(), dirFlag(), jsonFlag()},
 		Action: anyOrder(func(c *cli.Context) error {
 			charter, path, err := charterArgument(c)
@@ -324,8 +324,8 @@ place of its charter.`,
 	}
 }
 
-// inviteNewKeys prints how those read and sign a version whose keys the one before it does not have: no node of theirs
-// is under it yet, and each member that has signed lets them in.
+// inviteNewKeys prints how members read and sign a version that gives them a new key: no node of theirs is under it
+// yet, and each member that has signed lets them in.
 func inviteNewKeys(c *cli.Context, charter *keys.SignedCharter) error {
 	parent, err := node.KeptCharter(c.String("dir"), charter.Parent.String())
 	if err != nil || parent == nil { // of a node that has never run nothing is known
