@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -209,7 +210,7 @@ func (d *Daemon) Run(owner context.Context) error {
 	if owner.Err() != nil {
 		return nil
 	}
-	return context.Cause(ctx)
+	return cmp.Or(d.node.Moved(), context.Cause(ctx)) // a folder that is gone is why whatever failed first did
 }
 
 // watched tells the service manager, so often, that this node answers its owner's commands, as long as it does.

@@ -86,15 +86,25 @@ var ErrMoved = errors.New("is not the one any more that it was started with")
 // watch returns an error when the folder is not the node's own any more, with ErrMoved; nil when ctx ends.
 func (d *folder) watch(ctx context.Context, every time.Duration) error {
 	for pause(ctx, every) == nil {
-		now, err := os.Stat(d.dir)
-		if err == nil && os.SameFile(now, d.own) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // what cannot be looked at may come right
+		if err := d.moved(); err != nil {
+			return err
 		}
-		return fmt.Errorf("the node stops: its folder %s %w, as where it was moved or replaced; put it back, and start the "+
-			"node again", d.dir, ErrMoved)
 	}
 	return nil
 }
+
+// moved returns an error with ErrMoved where the folder is not the node's own any more.
+func (d *folder) moved() error {
+	now, err := os.Stat(d.dir)
+	if err == nil && os.SameFile(now, d.own) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil // what cannot be looked at may come right
+	}
+	return fmt.Errorf("the node stops: its folder %s %w, as where it was moved or replaced; put it back, and start the "+
+		"node again", d.dir, ErrMoved)
+}
+
+// Moved returns an error with ErrMoved where the node's folder is not its own any more.
+func (n *Node) Moved() error { return n.disk.moved() }
 
 // tryWrite writes a file into a folder, and deletes it.
 func tryWrite(dir string) error {
