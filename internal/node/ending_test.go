@@ -161,6 +161,7 @@ func TestAMemberThatWasAwayLearnsOfTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
+	l.awaitState(ctx, 1, c.Hash(), StateProposed)
 	l.awaitState(ctx, 2, c.Hash(), StateProposed)
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
