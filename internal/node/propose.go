@@ -345,11 +345,11 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 	if err := c.AddSignature(n.config.Key.ID(), own); err != nil {
 		return err
 	}
-	all, since, listen := &consents{c: c}, time.Now(), n.teller(s)
+	all, listen := &consents{c: c}, n.teller(s)
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var waits sync.WaitGroup
-	waits.Go(func() { n.awaitPeople(asking, s, all, since, stop, listen) })
+	waits.Go(func() { n.awaitPeople(asking, s, all, stop, listen) })
 	err = n.together(asking, c.Members(), func(ctx context.Context, i int) error {
 		return n.collect(ctx, s, all, c.Members()[i], listen)
 	})
@@ -400,10 +400,10 @@ func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contra
 // awaitPeople says from time to time who has yet to consent, and ends the job when its time is over; then it stops the
 // asking, with the error of that.
 func (n *Node) awaitPeople(
-	ctx context.Context, s *jobState, all *consents, since time.Time, stop context.CancelCauseFunc,
-	listen func(jobs.Event),
+	ctx context.Context, s *jobState, all *consents, stop context.CancelCauseFunc, listen func(jobs.Event),
 ) {
 	const named = 5
+	since := time.Now()
 	for before, said, told := 0, 0, (time.Time{}); ; {
 		all.mu.Lock()
 		pending := slices.Clone(all.pending)

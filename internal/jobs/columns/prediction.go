@@ -311,13 +311,13 @@ func namedEvent(m *fdskl.Model) string {
 // class and every class's score. Rows that another party lacks have no score.
 func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
 	w := csv.NewWriter(b)
-	each := as.model.Params.Scores()
-	w.Write(scoreHeader(as))
+	each, header := as.model.Params.Scores(), scoreHeader(as)
+	w.Write(header)
 	for i, id := range ids {
 		w.Write(scoreRow(id, scores[i*each:(i+1)*each], as))
 	}
 	for _, id := range rest {
-		w.Write(unmatchedRow(id, as))
+		w.Write(unmatchedRow(id, len(header)))
 	}
 	w.Flush()
 	return w.Error()
@@ -340,9 +340,9 @@ func scoreHeader(as reading) []string {
 	return header
 }
 
-// unmatchedRow renders a row that has no score.
-func unmatchedRow(id string, as reading) []string {
-	row := make([]string, len(scoreHeader(as)))
+// unmatchedRow renders a row of so many cells that has no score.
+func unmatchedRow(id string, cells int) []string {
+	row := make([]string, cells)
 	row[0], row[1] = id, noMatch
 	return row
 }

@@ -129,7 +129,7 @@ func (p *prediction) next(
 		}
 		row := slices.Index(table.IDs, asked.id)
 		if row < 0 {
-			asked.answer <- scoreAnswer{row: unmatchedRow(asked.id, p.reading)}
+			asked.answer <- scoreAnswer{row: unmatchedRow(asked.id, len(scoreHeader(p.reading)))}
 			continue
 		}
 		f, ok := requests.answers[uint32(row)]
