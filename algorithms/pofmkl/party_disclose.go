@@ -52,13 +52,16 @@ func (p Params) openUpdates(privacy string, clients int) contract.Opening {
 	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, "+
 		"so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, "+
 		"where that is few",
-		min(p.Chosen*p.RoundsPerUpload, p.Kernels()), p.Kernels(), p.contributors(clients), clients)
+		min(p.Chosen*p.RoundsPerUpload, p.Kernels()), p.Kernels(), p.Contributors(clients), clients)
 	return o
 }
 
-// contributors returns how many of the clients move a given kernel in an upload, on average when bins are
-// drawn alike.
-func (p Params) contributors(clients int) float64 {
+// Contributors returns how many of so many clients move a given kernel in an upload: all where the bins are common,
+// else on average when bins are drawn alike.
+func (p Params) Contributors(clients int) float64 {
+	if p.CommonBin {
+		return float64(clients)
+	}
 	missed := math.Pow(1-1/float64(p.Bins()), float64(p.RoundsPerUpload))
 	return (1 - missed) * float64(clients)
 }

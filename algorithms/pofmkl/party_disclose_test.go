@@ -75,7 +75,7 @@ func TestDisclosure(t *testing.T) {
 // TestKernelsOfAnUploadAreCounted against draws of bins with equal probability.
 func TestKernelsOfAnUploadAreCounted(t *testing.T) {
 	p := Params{Chosen: 10, RoundsPerUpload: 2}.WithDefaults() // 6 bins
-	if got, want := p.contributors(36), 36*(1-25.0/36); math.Abs(got-want) > 1e-12 {
+	if got, want := p.Contributors(36), 36*(1-25.0/36); math.Abs(got-want) > 1e-12 {
 		t.Errorf("%v clients move a kernel, want %v", got, want)
 	}
 }

@@ -289,9 +289,9 @@ const (
 	exampleScore = 10
 )
 
-// Sentences says for a person, before consent, what was told of a job's rows before it and what the job adds; self is
-// the person's party. There are none where the job tells nothing of rows that counts; what was listed in alignments is
-// in a contract's summary.
+// Sentences says for a person, before consent, what was told of a job's rows before it and what the job adds to that;
+// self is the person's party. What the job tells by itself, and what was listed in alignments, is in the first sentence
+// of a contract's summary.
 func (t *Told) Sentences(c *contract.Contract, self string) []string {
 	j := c.Job
 	proposer := j.Proposer
@@ -313,15 +313,10 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 			}
 		}
 		was := t.To(p.ID)
-		if p.Name == self || adds == 0 {
+		if p.Name == self || adds == 0 || was == nil {
 			continue
 		}
 		adds = min(adds, t.Adds)
-		if was == nil {
-			add("%s will be told %s of each of %d rows, of about %.0f that your columns have; nothing of them was told before.",
-				p.Name, wording.Count(int(min(adds, math.MaxInt32)), "bit"), t.Rows, t.Entropy)
-			continue
-		}
 		add("%s has been told %s of a row, of %d of these %d rows, in %s; your columns have about %.0f; this job adds %d.",
 			p.Name, wording.Count(int(min(was.Bits, math.MaxInt32)), "bit"), was.Rows, t.Rows,
 			wording.Count(was.Models, "model"), t.Entropy, adds)

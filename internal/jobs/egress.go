@@ -164,6 +164,38 @@ func (e *Egress) add(o *Egress) {
 	e.To = strings.Join(to, ", ")
 }
 
+// Protected is how many bytes leave under one protection.
+type Protected struct {
+	Protection string
+	MaxBytes   int64
+}
+
+// ByProtection adds up a budget by how its messages are protected, in the order in which these come; what tells nothing
+// of the data is last.
+func ByProtection(lines []Egress) []Protected {
+	var list []Protected
+	control := (&Egress{Class: contract.ClassControl.String()}).Protection()
+	for i := range lines {
+		how := lines[i].Protection()
+		at := slices.IndexFunc(list, func(p Protected) bool { return p.Protection == how })
+		if at < 0 {
+			at = len(list)
+			list = append(list, Protected{Protection: how})
+		}
+		list[at].MaxBytes += lines[i].MaxBytes
+	}
+	slices.SortStableFunc(list, func(a, b Protected) int {
+		switch {
+		case a.Protection == control && b.Protection != control:
+			return 1
+		case b.Protection == control && a.Protection != control:
+			return -1
+		}
+		return 0
+	})
+	return list
+}
+
 // words counts the numbers of a shape.
 func words(shape []int64) int64 {
 	n := int64(1)

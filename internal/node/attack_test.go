@@ -275,7 +275,7 @@ func TestThePersonIsShownTheTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.ReplaceAll(summary.Of(contract, "insurer", 0), contract.Hash().Short(), "HASH")
+		text := strings.ReplaceAll(summary.Of(contract, "insurer", summary.Known{}).String(), contract.Hash().Short(), "HASH")
 		for other, said := range shown {
 			if said == text {
 				t.Errorf("a job on %s and one on %s are shown by the same words", name, other)

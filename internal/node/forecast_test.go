@@ -31,7 +31,7 @@ func (l *testNetwork) forecastHolds(t *testing.T, h keys.Hash) []*jobs.Report {
 			t.Fatalf("%s: report %+v, error %v: there is no forecast in it", l.names[i], r, err)
 		}
 		reports = append(reports, r)
-		if text := n.summaryOf(s.contract); !strings.Contains(strings.Join(strings.Fields(text), " "),
+		if text := n.summaryOf(s.contract).text; !strings.Contains(strings.Join(strings.Fields(text), " "),
 			"Forecast: "+r.Forecast.Forecast.String()) {
 			t.Errorf("%s was shown\n%s\nwant the forecast in it: %s", l.names[i], text, &r.Forecast.Forecast)
 		}

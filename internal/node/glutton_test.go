@@ -70,7 +70,7 @@ func TestGlutton(t *testing.T) {
 		if why := e.Judgement.Why(); !tc.signed && !strings.Contains(why, "max_memory: the job has 2148.3 MB") {
 			t.Errorf("with %d bytes and max_memory = %q the owner reads %q", tc.has, tc.most, why)
 		}
-		note := g.l.nodes[0].summaryOf(g.c)
+		note := g.l.nodes[0].summaryOf(g.c).text
 		if strings.Contains(note, "Memory: the job takes about 2148.3 MB") != (tc.has < 5e9) {
 			t.Errorf("with %d bytes the summary is\n%s", tc.has, note)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -32,6 +33,13 @@ type JobInfo struct {
 	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
 	Sessions  uint32   `json:"sessions"`
 	Summary   string   `json:"summary"`
+	// Lead is the summary's first sentence, what others learn of this node's rows, and Exposure is how much that is.
+	Lead     string           `json:"lead"`
+	Exposure summary.Exposure `json:"exposure"`
+	Notes    []string         `json:"notes,omitempty"`     // the sentences after it
+	OwnTable []string         `json:"own_table,omitempty"` // what the job makes of this node's own table
+	// Consented are the parties that have, as far as this node has seen their signatures, while one of them has not.
+	Consented []string `json:"consented,omitempty"`
 	// of a proposal that waits for approvals: who has approved, how many must, and who may
 	Approved  []string `json:"approved,omitempty"`
 	Approvals int      `json:"approvals,omitempty"`
@@ -96,7 +104,13 @@ func (n *Node) Jobs() []JobInfo {
 		if _, agreed := s.proof(); agreed || info.Proposer != info.Self { // else it ends at Expires
 			info.StartBy = s.startBy()
 		}
-		info.Summary, info.SelfID = n.summaryFor(s), n.config.Key.ID().String()
+		said := n.summaryFor(s)
+		info.Summary, info.Lead, info.Exposure = said.text, said.lead.Text, said.lead.Exposure
+		info.Notes, info.OwnTable = said.notes, said.own
+		info.SelfID = n.config.Key.ID().String()
+		if s.lacksConsent() {
+			info.Consented = n.signedBy(s)
+		}
 		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
 			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
 			for _, a := range p.Approvers {

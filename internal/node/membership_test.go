@@ -352,12 +352,12 @@ func TestTheFirstSentenceSaysHowManyIDsAreAskedAbout(t *testing.T) {
 				t.Fatal(err)
 			}
 			for party, want := range test.first {
-				first, _, _ := strings.Cut(summary.Of(c, party, 0), "\n\n")
+				first, _, _ := strings.Cut(summary.Of(c, party, summary.Known{}).String(), "\n\n")
 				if got := strings.Join(strings.Fields(first), " "); got != want {
 					t.Errorf("%s reads first %q, want %q", party, got, want)
 				}
 			}
-			all := strings.Join(strings.Fields(summary.Of(c, "bank", 0)), " ")
+			all := strings.Join(strings.Fields(summary.Of(c, "bank", summary.Known{}).String()), " ")
 			if !strings.Contains(all, test.could+" learn whether one person of their choice is in the others' tables") {
 				t.Errorf("the summary is %q, want %q", all, test.could)
 			}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/consent"
@@ -10,48 +11,65 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// summaryOf is what this node's owner reads before consent: what jobs have told before, the contract's summary, the
-// forecast, what a rehearsal of it here came to, and of a training over columns what it makes of this node's own table.
-// Nobody else is told of any but the summary.
-func (n *Node) summaryOf(c *contract.Contract) string {
-	text, listed := n.toldOf(c)
+// summaryOf is what this node's owner reads before consent: the contract's summary, with what jobs have told before,
+// what the job makes of this node's own table, the forecast, and what a rehearsal of it here came to. Nobody else is
+// told of any but the contract's own part.
+func (n *Node) summaryOf(c *contract.Contract) shown {
+	known, notes := n.knownOf(c)
 	if note := n.labelHere(c); note != "" {
-		text = wording.Wrap(wording.Columns, "", note) + "\n" + text
+		notes = append(notes, note)
 	}
-	text += summary.Of(c, n.nameIn(c), listed)
+	s := summary.Of(c, n.nameIn(c), known)
+	says := shown{lead: s.Lead, notes: notes, own: n.ownTable(c)}
+	text := ""
+	for _, sentence := range append([]string{s.Lead.Text}, notes...) {
+		text += wording.Wrap(wording.Columns, "", sentence)
+	}
+	text += "\n" + s.Head
+	if len(says.own) > 0 {
+		text += "\nyour table " + c.Job.Table + ", of which others learn none of this\n"
+	}
+	for _, note := range says.own {
+		text += wording.Wrap(wording.Columns, "  ", note)
+	}
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
-	text += n.memoryNote(c) + n.rehearsed(c)
-	brings := c.Parties[c.Job.Index(n.nameIn(c))].Rows > 0
-	if c.Job.Task == contract.TaskAlign && brings {
-		if doubts := n.doubtsOf(c.Job); len(doubts) > 0 {
-			text += "\nyour table " + c.Job.Table + ", of which others learn none of this\n"
-			for _, doubt := range doubts {
-				text += wording.Wrap(wording.Columns, "  ", doubt)
-			}
+	says.text = text + n.memoryNote(c) + n.rehearsed(c) + summary.WholeHeading + s.Whole
+	return says
+}
+
+// shown is a job's summary as its node's owner reads it: as a text, and what of it stands by itself on a page.
+type shown struct {
+	text  string
+	lead  summary.Lead // the first sentence
+	notes []string     // those after it
+	own   []string     // what the job makes of this node's own table
+}
+
+// ownTable is what a training or alignment makes of this node's own table, a sentence each.
+func (n *Node) ownTable(c *contract.Contract) (notes []string) {
+	if c.Parties[c.Job.Index(n.nameIn(c))].Rows == 0 || c.Job.OverClients() {
+		return nil
+	}
+	switch c.Job.Task {
+	case contract.TaskAlign:
+		return n.doubtsOf(c.Job)
+	case contract.TaskTrain:
+		label := ""
+		if kind, err := n.kindOf(c.Job); err == nil {
+			label = kind.Label(c.Job)
 		}
+		remarks := n.tables.Remarks(c.Job.Table, label)
+		if remarks == nil {
+			return nil
+		}
+		if len(remarks.Columns) > 0 {
+			notes = append(notes, "its columns: "+strings.Join(remarks.Columns, ", "))
+		}
+		notes = append(notes, remarks.Notes...)
 	}
-	if c.Job.Task != contract.TaskTrain || c.Job.OverClients() {
-		return text
-	}
-	label := ""
-	if kind, err := n.kindOf(c.Job); err == nil {
-		label = kind.Label(c.Job)
-	}
-	remarks := n.tables.Remarks(c.Job.Table, label)
-	if remarks == nil || len(remarks.Columns)+len(remarks.Notes) == 0 || !brings {
-		return text
-	}
-	var b strings.Builder
-	b.WriteString(text + "\nyour table " + c.Job.Table + ", of which others learn none of this\n")
-	if len(remarks.Columns) > 0 {
-		b.WriteString(wording.Wrap(wording.Columns, "  ", "its columns: "+strings.Join(remarks.Columns, ", ")))
-	}
-	for _, note := range remarks.Notes {
-		b.WriteString(wording.Wrap(wording.Columns, "  ", note))
-	}
-	return b.String()
+	return notes
 }
 
 // labelHere warns of a column of this node's table that is called as the label of a job whose labels are not here;
@@ -71,23 +89,44 @@ func (n *Node) labelHere(c *contract.Contract) string {
 		"[%q] in the table's options.", c.Job.Table, column, column)
 }
 
-// toldOf says first what was told before of a job's rows, and what the job adds, while somebody has yet to consent; and
-// how many ids an alignment's asker has listed before.
-func (n *Node) toldOf(c *contract.Contract) (text string, listed int) {
+// knownOf returns what this node knows of a job beside its contract, while somebody has yet to consent, and what it
+// says of what was told before.
+func (n *Node) knownOf(c *contract.Contract) (k summary.Known, before []string) {
 	s, ok := n.job(c.Hash())
-	if !ok || s.status() != StateProposed {
-		return "", 0
+	if !ok {
+		return k, nil
+	}
+	state := s.status()
+	if k.Awaited = s.lacksConsent(); k.Awaited {
+		k.Consented = n.signedBy(s)
+	}
+	if state != StateProposed {
+		return k, nil
 	}
 	told, err := n.toldBefore(s)
 	if err != nil {
-		return wording.Wrap(wording.Columns, "", fmt.Sprintf(
-			"What was told before of the job's rows is not known: %v.", err)) + "\n", 0
+		return k, []string{fmt.Sprintf("What was told before of the job's rows is not known: %v.", err)}
 	}
-	for _, sentence := range told.Sentences(c, n.nameIn(c)) {
-		text += wording.Wrap(wording.Columns, "", sentence)
+	k.Told = &told
+	return k, told.Sentences(c, n.nameIn(c))
+}
+
+// lacksConsent reports whether a job waits for the consent of a party.
+func (s *jobState) lacksConsent() bool {
+	if _, agreed := s.proof(); agreed {
+		return false
 	}
-	if text != "" {
-		text += "\n"
-	}
-	return text, told.Listed
+	state := s.status()
+	return state == StateProposed || state == StateAgreed
+}
+
+// signedBy lists the parties of a job whose signature this node has seen, itself once its owner has consented.
+func (n *Node) signedBy(s *jobState) []string {
+	signed := s.watched.signers()
+	return slices.DeleteFunc(slices.Clone(s.contract.Job.Parties), func(party string) bool {
+		if party == n.nameIn(s.contract) {
+			return s.status() == StateProposed
+		}
+		return !slices.Contains(signed, party)
+	})
 }

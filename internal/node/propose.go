@@ -308,8 +308,8 @@ func (s *consents) text() string {
 	return string(s.c.Document.Text())
 }
 
-// add takes a party's answer: without a signature it is asked again. It returns who is pending.
-func (s *consents) add(p contract.Party, signature []byte) (pending []string, err error) {
+// add takes a party's answer: without a signature it is asked again. It returns who is pending, and who has signed.
+func (s *consents) add(p contract.Party, signature []byte) (pending, signed []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := slices.Index(s.pending, p.Name)
@@ -322,10 +322,10 @@ func (s *consents) add(p contract.Party, signature []byte) (pending []string, er
 			s.pending = slices.Delete(s.pending, at, at+1)
 		}
 		if err := s.c.AddSignature(p.ID, signature); err != nil {
-			return nil, faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
+			return nil, nil, faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
 		}
 	}
-	return slices.Clone(s.pending), nil
+	return slices.Clone(s.pending), s.c.Signers(), nil
 }
 
 // errEnded ends what is done for a job that has ended.
@@ -382,11 +382,12 @@ func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contra
 		if r.Ending != nil {
 			return cmp.Or(n.adoptText(s, r.Ending), errEnded)
 		}
-		pending, err := all.add(p, r.Signature)
+		pending, signed, err := all.add(p, r.Signature)
 		if err != nil {
 			return err
 		}
 		s.watched.lacks(pending)
+		s.watched.sign(signed)
 		if r.Signature != nil {
 			listen(jobs.Event{Kind: jobs.EventState, Text: p.Name + " consents"})
 			return nil

@@ -41,7 +41,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(h)
-	if said := l.nodes[1].summaryOf(s.contract); !strings.Contains(said,
+	if said := l.nodes[1].summaryOf(s.contract).text; !strings.Contains(said,
 		"\n  purpose: who repays\n  legal basis: GDPR Art. 6(1)(f)\n") {
 		t.Errorf("the summary does not say it:\n%s", said)
 	}

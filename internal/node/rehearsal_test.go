@@ -105,7 +105,7 @@ func TestASummaryHasItsOwnRehearsalAlone(t *testing.T) {
 		"12.0 kB sent and 13.0 kB received by bank; 3 nodes shared one machine; audit clean"
 	for i, n := range l.nodes {
 		for _, c := range []*contract.Contract{same, other} {
-			said := strings.Join(strings.Fields(n.summaryOf(c)), " ")
+			said := strings.Join(strings.Fields(n.summaryOf(c).text), " ")
 			if got, want := strings.Contains(said, told), i == 0 && c == same; got != want ||
 				strings.Contains(said, "rehearsed") != want {
 				t.Errorf("%s, job with %v features: tells of a rehearsal %v, want %v:\n%s", l.names[i],

@@ -291,36 +291,43 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.watched.sign(c.Signers())
 	n.keep(s)
 	if note := n.labelHere(c); note != "" {
 		n.config.Log.Warn(note, "job", c.Job.Name)
 	}
-	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventSummary, Text: n.summaryOf(c)})
+	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventSummary, Text: n.summaryOf(c).text})
 	return s, nil
 }
 
 // known returns the job whose contract a text is, nil when there is none. Where all parties have signed it, the
-// contract is kept as the one in force. Signatures are verified once: of hundreds on a long text that takes a while.
+// contract is kept as the one in force; before that, whose signatures there are. Signatures are verified once: of
+// hundreds on a long text that takes a while.
 func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 	name, signatures, err := keys.NameOf(contract.DomainContract, []byte(text))
 	if err != nil {
 		return nil, faults.OrElse(fault.CodeContract, err)
 	}
 	s, ok := n.job(name)
-	if !ok || signatures < len(s.contract.Parties) {
+	if !ok || s.ended() != nil {
 		return s, nil
 	}
-	if _, ok := s.proof(); ok || s.ended() != nil {
+	all := signatures >= len(s.contract.Parties)
+	if _, ok := s.proof(); ok || !all && (s.status() != StateProposed || signatures <= len(s.watched.signers())) {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {
 		var f contract.InForce
 		c, err := contract.ParseContract([]byte(text))
-		if err == nil {
+		if err == nil && all {
 			f, err = c.InForce()
 		}
 		if err != nil {
 			return nil, faults.OrElse(fault.CodeContract, err)
+		}
+		s.watched.sign(c.Signers())
+		if !all {
+			return s, nil
 		}
 		return s, s.putInForce(f)
 	})

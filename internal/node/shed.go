@@ -50,19 +50,19 @@ func (n *Node) whole(s *jobState) *contract.Contract {
 }
 
 // summaryFor is a job's summary. That of a job that is shed is made once, since lists have all of them.
-func (n *Node) summaryFor(s *jobState) string {
+func (n *Node) summaryFor(s *jobState) shown {
 	if !s.brief {
 		return n.summaryOf(s.contract)
 	}
 	s.mu.Lock()
-	text := s.summary
+	made := s.summary
 	s.mu.Unlock()
-	if text != "" {
-		return text
+	if made.text != "" {
+		return made
 	}
-	text = n.summaryOf(n.whole(s))
+	made = n.summaryOf(n.whole(s))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.summary = text
-	return text
+	s.summary = made
+	return made
 }

@@ -116,7 +116,7 @@ type jobLife struct {
 	held      held                    // against the table, before a rule's consent; under Node.judging
 	sourced   time.Time               // when the source of its table was run last for a session, or will be
 	forecast  *forecast.Forecast      // what was expected of it when it came; nil: nobody knew. It does not change
-	summary   string                  // of a job that is shed, once somebody has asked for it
+	summary   shown                   // of a job that is shed, once somebody has asked for it
 }
 
 // newJobState is a job in a folder, before anything of it is read.

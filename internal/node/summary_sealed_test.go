@@ -17,8 +17,12 @@ func TestSealedSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
+	want := `No party alone learns anything of a single one of your rows; any two of bank,
+insurer and telco together could rebuild your column of 600 people.
+
+job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
 on table train, label y: 2 classes
+no purpose is stated
 privacy sealed, sums along a tree, 600 rows, features in words of 32 bits
 
 party     role          rows  columns  key
@@ -32,10 +36,32 @@ is computed. Any two of these three together could rebuild all columns, the
 labels and the model; each alone, together with any of the other parties, learns
 nothing but what is listed below.
 
-memory beside the table: about SIZE at each of bank, insurer and telco; the
-others a few megabytes
+who learns what
+  bank: 1 bound
+      the order of magnitude of the norm of the Gram matrix, times a random
+      factor that nobody knows: how alike the rows are on the whole
+  bank, insurer, telco, each: 40 check
+      whether the steps of the solver were taken as agreed: numbers of 20 bits,
+      of an honest training rounding alone
+  bank, insurer, telco, retailer, each: 3 rowset
+      whether the row ids of each other party with data are the same as its own;
+      a party that guesses the whole list of another can test its guess
+  insurer, telco, retailer, each: 2 class names
+      the label's name for each class
+  insurer, telco, retailer, each: 1 reach
+      the order of magnitude of the norm of the Gram matrix, times a random
+      factor
 
 what leaves insurer's machine in one session, at most
+  96 B       a key of the two: says whether ids are the same
+  4188.7 kB  one-time pads: noise to whoever receives it
+  1 B        one-time masks: noise to whoever receives it
+  100 B      meant for its receiver: told by design
+  5777 B     keys, signatures, counters: nothing of the data
+
+THE WHOLE CONTRACT
+
+messages of one session
   message                    to                content        at most
       protected how
   rowset                     each other party  -              96 B
@@ -73,21 +99,8 @@ what leaves insurer's machine in one session, at most
   control is session-key, past, resume-point, held, ready, coin commitment,
     coin, check vouched, shared, states, done, countersign, abort
 
-who learns what
-  bank: 1 bound
-      the order of magnitude of the norm of the Gram matrix, times a random
-      factor that nobody knows: how alike the rows are on the whole
-  bank, insurer, telco, each: 40 check
-      whether the steps of the solver were taken as agreed: numbers of 20 bits,
-      of an honest training rounding alone
-  bank, insurer, telco, retailer, each: 3 rowset
-      whether the row ids of each other party with data are the same as its own;
-      a party that guesses the whole list of another can test its guess
-  insurer, telco, retailer, each: 2 class names
-      the label's name for each class
-  insurer, telco, retailer, each: 1 reach
-      the order of magnitude of the norm of the Gram matrix, times a random
-      factor
+memory beside the table: about SIZE at each of bank, insurer and telco; the
+others a few megabytes
 
 every party keeps a signed transcript with a digest of each message, for hanse
 audit

@@ -97,7 +97,8 @@ func TestAStepBeyondTheoremFourIsWarnedOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(summary.Of(contract, l.names[1], 0), "Theorem 4"); got != (want != nil) {
+		says := summary.Of(contract, l.names[1], summary.Known{}).String()
+		if got := strings.Contains(says, "Theorem 4"); got != (want != nil) {
 			t.Errorf("%s: the summary warns: %v", parameters, got)
 		}
 		if _, _, err := l.propose(text); err != nil {

@@ -45,6 +45,7 @@ type watched struct {
 	sent     *sessionMeter
 	waits    *protocol.Waits // of the session that is on
 	unsigned []string        // who has yet to consent, at the proposer
+	signed   []string        // the parties whose signatures came
 	awaits   []string
 	waiting  string
 	at       time.Time // of the waiting
@@ -95,6 +96,20 @@ func (w *watched) lacks(who []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unsigned = who
+}
+
+// sign keeps whose signatures are there.
+func (w *watched) sign(parties []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.signed = parties
+}
+
+// signers are the parties whose signatures came.
+func (w *watched) signers() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.signed
 }
 
 // session notes that a session begins, what counts what it sends, and for whom it waits.

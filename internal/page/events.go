@@ -93,7 +93,7 @@ func (w *watchers) forget() {
 // Parts of pages that change by themselves: elements' ids, and names of templates.
 var (
 	overviewParts = []string{"title", "tiles", "alerts", "waiting", "running", "members", "sent", "told", "past"}
-	jobParts      = []string{"title", "state", "decision", "progress", "outflow", "outcome"}
+	jobParts      = []string{"title", "state", "lead", "parties", "decision", "progress", "outflow", "outcome"}
 )
 
 // events streams the parts of a page that differ from what was sent before, each as the HTML inside its element.

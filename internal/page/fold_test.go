@@ -48,7 +48,7 @@ func TestContractsAreWholeOnAnyScreen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := summary.Of(c, c.Job.Parties[0], 0)
+		text := summary.Of(c, c.Job.Parties[0], summary.Known{}).String()
 		lines := unbroken(text)
 		if got := broken(lines); got != text {
 			t.Errorf("%s is shown as\n%s\nand is\n%s", path, got, text)

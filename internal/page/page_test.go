@@ -187,10 +187,11 @@ func proposed(t *testing.T, golden, name string) *contract.Contract {
 func (d *desk) jobOf(c *contract.Contract, state node.State) node.JobStatus {
 	h, j := c.Hash().String(), c.Job
 	d.contracts[c.Hash()] = c
+	says := summary.Of(c, "telco", summary.Known{})
 	return node.JobStatus{JobInfo: node.JobInfo{
 		Contract: h, Name: j.Name, Algorithm: j.Algorithm, Task: j.Task, Proposer: j.Proposer, Parties: j.Parties,
 		Self: "telco", Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires, State: state, Sessions: 1,
-		Summary: summary.Of(c, "telco", 0),
+		Summary: says.String(), Lead: says.Lead.Text, Exposure: says.Lead.Exposure,
 	}}
 }
 
@@ -220,6 +221,7 @@ func example(t *testing.T) *desk {
 			Text: "retailer is away: connection refused", Mend: "hanse doctor --member retailer says what to change"}},
 	})
 	waits := d.jobOf(proposed(t, "fdskl-masked-tree", "credit-risk"), node.StateProposed)
+	waits.Consented, waits.OwnTable = []string{"bank"}, []string{"its columns: calls, roaming, region (as 3)"}
 	runs := d.jobOf(proposed(t, "fdskl-masked-auto", "churn-2026"), node.StateRunning)
 	runs.Sent = []node.EgressStatus{
 		{Peer: "bank", Class: "masked", Bytes: 46_300_000, Agreed: 75_022_336},

@@ -173,6 +173,7 @@ type jobView struct {
 	Whole    []textLine // the summary
 	Facts    [][2]string
 	Roles    []partyView
+	Kinds    []jobs.Protected // what may leave, by how it is protected
 	Lines    []lineView
 	Learn    []learnView
 	Warnings []string
@@ -258,7 +259,7 @@ func outflowOf(sent []node.EgressStatus) outflow {
 }
 
 // partyView is a party of a contract.
-type partyView struct{ Name, Role, Rows, Columns, Key string }
+type partyView struct{ Name, Role, Rows, Columns, Key, Consent string }
 
 // lineView is a kind of message that a contract lets this party send.
 type lineView struct {
@@ -282,6 +283,14 @@ func (v *jobView) addContract(c *contract.Contract) {
 		if f.Rows > 0 {
 			row.Rows, row.Columns = fmt.Sprint(f.Rows), fmt.Sprint(f.Columns)
 		}
+		switch {
+		case slices.Contains(v.Consented, f.Name):
+			row.Consent = "yes"
+		case f.Name == v.Self:
+			row.Consent = "you decide"
+		default:
+			row.Consent = "not yet"
+		}
 		v.Roles = append(v.Roles, row)
 	}
 	control := lineView{Message: "control", To: "all", Protection: (&jobs.Egress{
@@ -290,6 +299,7 @@ func (v *jobView) addContract(c *contract.Contract) {
 	own, errOwn := c.Egress(self)
 	inShards, errShards := c.ShardEgress(self)
 	if errOwn == nil && errShards == nil {
+		v.Kinds = jobs.ByProtection(append(jobs.EgressOf(c, own), jobs.EgressOf(c, inShards)...))
 		for i, lines := range [][]contract.Egress{own, inShards} {
 			for _, e := range jobs.Folded(jobs.EgressOf(c, lines)) {
 				if e.Protection() == control.Protection {

@@ -20,11 +20,14 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Words that stand for how something went, where they say it of a line: at its beginning, or as its last cell.
+// Words that stand for how something went, where they say it of a line: at its beginning, or as its last cell; and what
+// a job tells others, wherever that is said.
 var (
 	good     = regexp.MustCompile(`(?m)^ *(?:CLEAN|PASSED):|  done$`)
-	doubtful = regexp.MustCompile(`(?m)^ *(?:PARTIAL|DISCLOSED|SKIPPED):|  (?:proposed|paused|cancelled|expired|refused)$`)
-	bad      = regexp.MustCompile(`(?m)^ *(?:LEAK|UNVERIFIABLE|FAILED):|  failed$|^hanse:`)
+	doubtful = regexp.MustCompile(`(?m)^ *(?:PARTIAL|DISCLOSED|SKIPPED):|` +
+		`  (?:proposed|paused|cancelled|expired|refused)$|will learn [^.;]*`)
+	bad = regexp.MustCompile(`(?m)^ *(?:LEAK|UNVERIFIABLE|FAILED):|  failed$|^hanse:|` +
+		`will be able to [^.;]*`)
 )
 
 // Painted returns a writer that colours verdicts and failures, in whole lines that are written to it, where w shows

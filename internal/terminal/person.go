@@ -29,16 +29,19 @@ func (p Person) Terminal() (*os.File, bool) {
 
 // Agree asks a question that is to be answered by yes or no, no being the default.
 func (p Person) Agree(ctx context.Context, question string) (bool, error) {
+	answer, err := p.Line(ctx, question+" [y/N] ")
+	word := strings.ToLower(answer)
+	return word == "y" || word == "yes", err
+}
+
+// Line asks for a line.
+func (p Person) Line(ctx context.Context, question string) (string, error) {
 	if _, ok := p.Terminal(); !ok {
-		return false, ErrNobody
+		return "", ErrNobody
 	}
-	fmt.Fprintf(p.Out, "%s [y/N] ", question)
+	fmt.Fprint(p.Out, question)
 	answer, err := await(ctx, func() ([]byte, error) { return readLine(p.In) })
-	if err != nil {
-		return false, err
-	}
-	word := strings.ToLower(strings.TrimSpace(string(answer)))
-	return word == "y" || word == "yes", nil
+	return strings.TrimSpace(string(answer)), err
 }
 
 // Secret asks for a line that the terminal does not show.

@@ -127,6 +127,17 @@ func ParseContract(text []byte) (*Contract, error) {
 	return c, nil
 }
 
+// Signers lists the parties that have signed the contract, in its order.
+func (c *Contract) Signers() []string {
+	var names []string
+	for i := range c.Parties {
+		if c.SignedBy(c.Parties[i].ID) {
+			names = append(names, c.Parties[i].Name)
+		}
+	}
+	return names
+}
+
 // InForce is a contract that all its parties have signed: the proof that whoever starts a session of it asks for. Only
 // Contract.InForce makes one; the zero value proves nothing.
 type InForce struct{ contract *Contract }
@@ -136,12 +147,9 @@ func (f InForce) Contract() *Contract { return f.contract }
 
 // InForce checks that every party has signed; the error names those who have not.
 func (c *Contract) InForce() (InForce, error) {
-	var names []string
-	for _, p := range c.Parties {
-		if !c.SignedBy(p.ID) {
-			names = append(names, p.Name)
-		}
-	}
+	signed := c.Signers()
+	names := slices.DeleteFunc(slices.Clone(c.Job.Parties),
+		func(name string) bool { return slices.Contains(signed, name) })
 	if len(names) > 0 {
 		return InForce{}, fmt.Errorf("the contract of job %q is not in force: %s must still sign it",
 			c.Job.Name, strings.Join(names, ", "))

@@ -135,3 +135,12 @@ func gfmlWarnings(job *contract.Job) []string {
 	}
 	return list
 }
+
+// gfmlSummed is how many clients a server chooses.
+func gfmlSummed(job *contract.Job, server string) float64 {
+	plan, err := gfmlPlan(job)
+	if err != nil {
+		return 0 // it is no contract
+	}
+	return float64(min(plan.Params().Participants, len(job.ClientsOf(job.Index(server)))))
+}

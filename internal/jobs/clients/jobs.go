@@ -26,6 +26,8 @@ type algorithm struct {
 	complete func(*Jobs, *contract.Job) error // fills in what the server's node knows; may be nil
 	warnings func(*contract.Job) []string     // what is doubtful by public numbers alone; may be nil
 	picks    bool                             // clients are chosen, or choose, in each round
+	// summed is about how many clients have a part in a number that a total is of; nil: nobody knows before
+	summed func(job *contract.Job, server string) float64
 }
 
 // algorithms is the registry, by the names in jobs.
@@ -33,6 +35,7 @@ func algorithms() map[string]algorithm {
 	return map[string]algorithm{
 		contract.GFML: {
 			part: newGFML, model: gfmlModel, private: "the numbers in theta are", warnings: gfmlWarnings, picks: true,
+			summed: gfmlSummed,
 		},
 		contract.OFMSFT: {
 			part: newOFMSFT, model: ofmsftModel, private: "the networks' weights and shares are", complete: describeModels,
@@ -40,6 +43,7 @@ func algorithms() map[string]algorithm {
 		},
 		contract.POFMKL: {
 			part: newPOFMKL, model: pofmklModel, private: "the kernels' weights are", warnings: pofmklWarnings,
+			summed: pofmklSummed,
 		},
 	}
 }
@@ -143,6 +147,15 @@ func Warnings(job *contract.Job) []string {
 		return warnings(job)
 	}
 	return nil
+}
+
+// Summed returns about how many clients have a part in each number of the totals that a server of a job learns; 0:
+// nobody knows before.
+func Summed(job *contract.Job, server string) float64 {
+	if summed := algorithms()[job.Algorithm].summed; summed != nil {
+		return summed(job, server)
+	}
+	return 0
 }
 
 // Predicted counts the predictions in a job's folder; one that is damaged has fewer.

@@ -149,3 +149,12 @@ func pofmklWarnings(job *contract.Job) []string {
 	}
 	return nil
 }
+
+// pofmklSummed is how many clients move a kernel.
+func pofmklSummed(job *contract.Job, server string) float64 {
+	params, err := pofmklParams(job)
+	if err != nil {
+		return 0 // it is no contract
+	}
+	return params.Contributors(len(job.ClientsOf(job.Index(server))))
+}

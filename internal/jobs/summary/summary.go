@@ -22,15 +22,39 @@ import (
 // wrapped breaks a sentence of a summary into indented lines, the width of a screen.
 func wrapped(indent, text string) string { return wording.Wrap(wording.Columns, indent, text) }
 
+// Summary is what a person at a party is told of a contract before consent: the sentence that counts, what is decided
+// by, and the rest.
+type Summary struct {
+	Lead  Lead
+	Head  string // what it computes and for what, who takes part, who learns what, how many bytes leave how protected
+	Whole string // every message, what it takes, what is kept
+}
+
+// String is the whole summary as a text.
+func (s *Summary) String() string {
+	return wrapped("", s.Lead.Text) + "\n" + s.Head + WholeHeading + s.Whole
+}
+
+// WholeHeading stands above what is left for those who want to know everything.
+const WholeHeading = "\nTHE WHOLE CONTRACT\n\n"
+
+// Known is what a party's node knows of a job beside its contract.
+type Known struct {
+	Told      *consent.Told // by the jobs before it; nil: nobody asked
+	Consented []string      // the parties whose signature is there
+	Awaited   bool          // somebody has yet to consent
+}
+
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
-// learns what. listed is how many ids the asker of an alignment has listed in the 30 days before, as the party's node
-// knows; 0: none.
-func Of(c *contract.Contract, party string, listed int) string {
+// learns what.
+func Of(c *contract.Contract, party string, k Known) *Summary {
+	return &Summary{Lead: LeadOf(c, party, k.Told), Head: headOf(c, party, k), Whole: wholeOf(c, party)}
+}
+
+// headOf is what a person decides by.
+func headOf(c *contract.Contract, party string, k Known) string {
 	var b strings.Builder
 	j := c.Job
-	if j.Task == contract.TaskAlign {
-		b.WriteString(asked(c, party, listed))
-	}
 	b.WriteString(wrapped("", fmt.Sprintf("job %q (%s %s), proposed by %s, contract %s", j.Name, j.Algorithm, j.Task,
 		j.Proposer, c.Hash().Short())))
 
@@ -55,10 +79,15 @@ func Of(c *contract.Contract, party string, listed int) string {
 		on += fmt.Sprintf(", the rows of alignment %s (contract %.8s)", j.Rows, j.Alignment)
 	}
 	b.WriteString(wrapped("", on))
+	stated := false
 	for _, f := range j.Purpose.Fields() {
 		if f.Text != "" {
+			stated = true
 			b.WriteString(wrapped("  ", f.Name+": "+f.Text))
 		}
+	}
+	if !stated {
+		b.WriteString(NoPurpose + "\n")
 	}
 	if j.Repeat > 1 {
 		b.WriteString(wrapped("", fmt.Sprintf("a person's consent holds for %d such jobs, with this model and other rows "+
@@ -89,10 +118,62 @@ func Of(c *contract.Contract, party string, listed int) string {
 			writeShards(&b, c, party)
 		}
 	}
+	if k.Awaited {
+		b.WriteString("\n" + wrapped("", ConsentedText(j.Parties, k.Consented)))
+	}
 	for _, w := range Warnings(c) {
 		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
 	}
+	writeOpenings(&b, c)
 	fmt.Fprintf(&b, "\nwhat leaves %s's machine in one session, at most\n", party)
+	w := wording.NewTable(&b, "  ")
+	for _, s := range jobs.ByProtection(egressOf(c, party)) {
+		w.Row(wording.Size(s.MaxBytes), s.Protection)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// NoPurpose stands where a job does not say what it is for.
+const NoPurpose = "no purpose is stated"
+
+// ConsentedText says which parties of a job have consented, and which have not.
+func ConsentedText(parties, consented []string) string {
+	var yes, no []string
+	for _, p := range parties {
+		if slices.Contains(consented, p) {
+			yes = append(yes, p)
+		} else {
+			no = append(no, p)
+		}
+	}
+	has := func(names []string) string {
+		return wording.Several(names) + map[bool]string{true: " has", false: " have"}[len(names) == 1]
+	}
+	switch {
+	case len(yes) == 0:
+		return "nobody has consented yet"
+	case len(no) == 0:
+		return "all have consented"
+	}
+	return has(yes) + " consented; " + has(no) + " not yet"
+}
+
+// egressOf lists what leaves a party's machine, in the job's own sessions and in those of its shards.
+func egressOf(c *contract.Contract, party string) []jobs.Egress {
+	own, err := c.Egress(c.Job.Index(party))
+	inShards, errShards := c.ShardEgress(c.Job.Index(party))
+	if err != nil || errShards != nil {
+		return nil // no such job has become a contract
+	}
+	return append(jobs.EgressOf(c, own), jobs.EgressOf(c, inShards)...)
+}
+
+// wholeOf is what is left for those who want to know everything.
+func wholeOf(c *contract.Contract, party string) string {
+	var b strings.Builder
+	j := c.Job
+	b.WriteString("messages of one session\n")
 	if lines, err := c.Egress(j.Index(party)); err != nil {
 		fmt.Fprintf(&b, "  unknown: %v\n", err)
 	} else {
@@ -101,7 +182,9 @@ func Of(c *contract.Contract, party string, listed int) string {
 	if j.Shards > 0 {
 		writeShardEgress(&b, c, party)
 	}
-	writeOpenings(&b, c)
+	if !j.OverClients() && j.Task != contract.TaskAlign {
+		writeWork(&b, c)
+	}
 
 	// What is kept, and until when it may be consented to.
 	kept := "with a digest of each message"
@@ -127,7 +210,7 @@ func adjective(j *contract.Job) string {
 	return ""
 }
 
-// writeColumns says who takes part in a job over columns, with what, and what that asks of them.
+// writeColumns says who takes part in a job over columns, with what.
 func writeColumns(b *strings.Builder, c *contract.Contract) {
 	j := c.Job
 	words := ""
@@ -162,7 +245,13 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 			"whatever is computed. Any two of these three together could rebuild %s; %s learns nothing but what is listed "+
 			"below.", three.Holder, three.Keeper, three.Helper, whole, alone)))
 	}
+}
 
+// writeWork says of a job over columns how its sums are encrypted, how it chooses what the job leaves open, and what
+// memory it takes.
+func writeWork(b *strings.Builder, c *contract.Contract) {
+	j := c.Job
+	three := columns.SharersOf(c)
 	// How sums are encrypted, and what that takes.
 	if j.Encrypted() {
 		heading, matters, err := columns.EncryptionText(len(c.Parties))
@@ -347,66 +436,6 @@ func oracles(c *contract.Contract, p psi.Params) string {
 	return fmt.Sprintf("%s (helper) and any one of the others, or %s (asker) and %s (keeper), two together, %s, and none "+
 		"of them alone: the helper counts how many rows are common, and has none by which to choose a person.", p.Helper,
 		p.Asker, p.Keeper, could)
-}
-
-// asked is the first that a person reads of an alignment: of how many ids each other party learns whether they are this
-// party's, and how many the asker has listed lately. The asker comes first.
-func asked(c *contract.Contract, party string, listed int) string {
-	p, err := psi.ParamsOf(c.Job)
-	if err != nil { // no such job has become a contract
-		return ""
-	}
-	holders, own := 0, false
-	var others []*contract.Facts
-	for i := range c.Parties {
-		f := &c.Parties[i]
-		switch {
-		case len(f.IDs) == 0:
-			continue
-		case f.Name == party:
-			own = true
-		case f.Name == p.Asker:
-			others = slices.Insert(others, 0, f)
-		default:
-			others = append(others, f)
-		}
-		holders++
-	}
-	if len(others) == 0 {
-		return ""
-	}
-	whose := "in all tables"
-	switch {
-	case own && holders == 2:
-		whose = "yours"
-	case own:
-		whose = "yours and all others'"
-	}
-	text := fmt.Sprintf("%s will learn which of the %s it lists are %s", others[0].Name, listing(others[0]), whose)
-	var more []string
-	for _, f := range others[1:] {
-		more = append(more, fmt.Sprintf("%s of its %s", f.Name, listing(f)))
-	}
-	if len(more) > 0 {
-		text += ", and so will " + wording.List(more, "and")
-	}
-	if listed > 0 && others[0].Name == p.Asker {
-		who := "it"
-		if len(more) > 0 {
-			who = p.Asker
-		}
-		text += fmt.Sprintf("; %s has listed %s in 30 days", who, grouped(listed))
-	}
-	if l, ok := consent.ListsOf(c, party); ok && l.Percent() > consent.StandardPercent {
-		text += fmt.Sprintf("; %s lists %s %% of the %s of %s, more than the usual %d %%: the rest is common in no "+
-			"case, and may be guesses",
-			l.Longest.Name, grouped(int(l.Percent())), listing(l.Shortest), l.Shortest.Name, consent.StandardPercent)
-	}
-	if p.MinRows < keys.DefaultMinRows {
-		text += fmt.Sprintf("; this opens from %s on, fewer than the usual %d: so few come close to asking about single "+
-			"people", wording.Count(p.MinRows, "common row"), keys.DefaultMinRows)
-	}
-	return wrapped("", text+".") + "\n"
 }
 
 // listing is how many ids a party lists in an alignment, under all keys.

@@ -1,0 +1,274 @@
+package summary
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs/clients"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/secagg/psi"
+)
+
+// Exposure is how much a job tells another party of single rows of one.
+type Exposure string
+
+// The exposures, from the least to the most.
+const (
+	Hidden  Exposure = "hidden"  // nothing of a single row
+	Partial Exposure = "partial" // some bits of a row, or that the row is there
+	Rebuilt Exposure = "rebuilt" // enough to work out rows or labels
+)
+
+// exposures are in order.
+var exposures = []Exposure{Hidden, Partial, Rebuilt}
+
+// Lead is the sentence that a person reads before all others: what others learn of the person's rows.
+type Lead struct {
+	Text     string
+	Exposure Exposure
+}
+
+// LeadOf returns what a contract's other parties learn of the rows of the named one. told is what jobs before it have
+// told of them, nil where nobody asked.
+func LeadOf(c *contract.Contract, party string, told *consent.Told) Lead {
+	switch {
+	case c.Job.OverClients():
+		return clientsLead(c, party)
+	case c.Job.Task == contract.TaskAlign:
+		return alignmentLead(c, party, told)
+	}
+	return columnsLead(c, party, told)
+}
+
+// namedEach is how many parties a Lead names one by one.
+const namedEach = 5
+
+// columnsLead is the Lead of a job over columns.
+func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
+	own := &c.Parties[c.Job.Index(party)]
+	if own.Rows == 0 {
+		return Lead{"You bring no rows to this job: nothing of yours is learned.", Hidden}
+	}
+	lead := Lead{Exposure: Hidden}
+	var says []string
+	who := make(map[string][]string) // by what they will learn
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		if f.Name == party {
+			continue
+		}
+		for _, l := range learnedOf(c, own, f, told) {
+			if who[l.Text] == nil {
+				says = append(says, l.Text)
+			}
+			who[l.Text] = append(who[l.Text], f.Name)
+			lead.Exposure = exposures[max(slices.Index(exposures, lead.Exposure), slices.Index(exposures, l.Exposure))]
+		}
+	}
+	for i, text := range says {
+		names := wording.Several(who[text])
+		if len(who[text]) <= namedEach {
+			names = wording.List(who[text], "and")
+		}
+		says[i] = names + " will " + text
+	}
+	lead.Text = strings.Join(says, "; ") + "."
+	if len(says) > 0 {
+		return lead
+	}
+	lead.Text = "No other party learns anything of a single one of your rows."
+	if c.Job.Privacy == keys.PrivacySealed {
+		three := columns.SharersOf(c)
+		lead.Text = fmt.Sprintf("No party alone learns anything of a single one of your rows; any two of %s together could "+
+			"rebuild %s of %s.", wording.List([]string{three.Holder, three.Keeper, three.Helper}, "and"), brought(c, own),
+			people(c))
+	}
+	for i := range c.Parties {
+		for _, l := range learnedOf(c, &c.Parties[i], own, nil) {
+			if l.Exposure == Rebuilt {
+				lead.Text += " You will be able to rebuild the others' columns."
+				return lead
+			}
+		}
+	}
+	return lead
+}
+
+// brought is what a party brings to a job over columns.
+func brought(c *contract.Contract, own *contract.Facts) string {
+	switch labels := holdsLabels(c, own); {
+	case labels && own.Columns > 0:
+		return ownColumns(own) + " and your labels"
+	case labels:
+		return "your labels"
+	}
+	return ownColumns(own)
+}
+
+// ownColumns counts a party's columns, to the party.
+func ownColumns(own *contract.Facts) string {
+	if own.Columns == 1 {
+		return "your column"
+	}
+	return "your " + wording.Count(own.Columns, "column")
+}
+
+// people is of how many people a job is, at most.
+func people(c *contract.Contract) string {
+	if n := c.Job.Requests; n > 0 {
+		return fmt.Sprintf("up to %s", persons(n))
+	}
+	return persons(c.Rows())
+}
+
+// persons counts people.
+func persons(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return grouped(n) + " people"
+}
+
+// holdsLabels reports whether a party has labels in a job.
+func holdsLabels(c *contract.Contract, f *contract.Facts) bool {
+	return c.Job.Task == contract.TaskTrain && f.Role == consent.RoleActive
+}
+
+// learnedOf returns what a party will learn of another's rows in a job over columns, as it follows on "will".
+func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told) []Lead {
+	if own.Name == to.Name || own.Rows == 0 {
+		return nil
+	}
+	var list []Lead
+	var bits int64
+	rebuilt, labels := false, false
+	for i := range c.Openings {
+		o := &c.Openings[i]
+		if o.To != to.Name {
+			continue
+		}
+		switch o.Kind {
+		case fdskl.KindAngles, "partial angles":
+			rebuilt = own.Columns > 0 // however few they are: cells have few values
+		case fdskl.KindDerivatives:
+			labels = holdsLabels(c, own)
+		case "points", "z-scores":
+			if holdsLabels(c, own) {
+				list = []Lead{{"learn how your labels lie in its own bins, of a bin of one row that row's label", Partial}}
+			}
+		}
+		its, _ := consent.Weigh(c, o)
+		bits = min(bits, math.MaxInt64-its) + its
+	}
+	if rebuilt {
+		list = append(list, Lead{fmt.Sprintf("be able to rebuild %s of %s", ownColumns(own), people(c)), Rebuilt})
+	}
+	if labels {
+		list = append(list, Lead{fmt.Sprintf("be able to work out your labels of %s", people(c)), Rebuilt})
+	}
+	of := ""
+	if told != nil {
+		bits = min(bits, told.Adds)
+		if told.Entropy > 0 {
+			of = fmt.Sprintf(", of about %.0f that your columns have", told.Entropy)
+		}
+	}
+	if bits > 0 && !rebuilt {
+		list = append(list, Lead{fmt.Sprintf("learn %s of each of %s%s", wording.Count(bits, "bit"), people(c), of), Partial})
+	}
+	return list
+}
+
+// clientsLead is the Lead of a job over clients.
+func clientsLead(c *contract.Contract, party string) Lead {
+	j := c.Job
+	self := j.Index(party)
+	if j.Serves(self) {
+		return Lead{"You bring no rows to this job: nothing of yours is learned.", Hidden}
+	}
+	server := j.Parties[j.ServerOf(self)]
+	if j.Privacy == keys.PrivacyPublished {
+		return Lead{server + " will be able to rebuild your rows and labels: it gets each of your updates as it is.", Rebuilt}
+	}
+	const few = 3
+	n := clients.Summed(j, server)
+	switch {
+	case n == 0: // nobody knows before
+		return Lead{server + " will learn totals of several clients' updates, and no single one. What in a total one row " +
+			"alone has moved shows that row, without your name.", Partial}
+	case n < few:
+		return Lead{fmt.Sprintf("%s will be able to rebuild your rows: the totals that it learns are of about %s only.",
+			server, wording.Count(int(math.Ceil(n)), "client")), Rebuilt}
+	}
+	return Lead{fmt.Sprintf("%s will learn totals of about %.0f clients' updates, and no single one.", server, n), Partial}
+}
+
+// alignmentLead is the Lead of an alignment: of how many ids each other party learns whether they are this party's,
+// and how many the asker has listed lately. The asker comes first.
+func alignmentLead(c *contract.Contract, party string, told *consent.Told) Lead {
+	p, err := psi.ParamsOf(c.Job)
+	if err != nil { // no such job has become a contract
+		return Lead{"The job's parameters cannot be read.", Rebuilt}
+	}
+	holders, own := 0, false
+	var others []*contract.Facts
+	for i := range c.Parties {
+		f := &c.Parties[i]
+		switch {
+		case len(f.IDs) == 0:
+			continue
+		case f.Name == party:
+			own = true
+		case f.Name == p.Asker:
+			others = slices.Insert(others, 0, f)
+		default:
+			others = append(others, f)
+		}
+		holders++
+	}
+	if len(others) == 0 {
+		return Lead{"Nobody else lists ids: nothing of yours is learned.", Hidden}
+	}
+	whose, exposure := "in all tables", Hidden
+	if own {
+		exposure = Partial
+	}
+	switch {
+	case own && holders == 2:
+		whose = "yours"
+	case own:
+		whose = "yours and all others'"
+	}
+	text := fmt.Sprintf("%s will learn which of the %s it lists are %s", others[0].Name, listing(others[0]), whose)
+	var more []string
+	for _, f := range others[1:] {
+		more = append(more, fmt.Sprintf("%s of its %s", f.Name, listing(f)))
+	}
+	if len(more) > 0 {
+		text += ", and so will " + wording.List(more, "and")
+	}
+	if told != nil && told.Listed > 0 && others[0].Name == p.Asker {
+		who := "it"
+		if len(more) > 0 {
+			who = p.Asker
+		}
+		text += fmt.Sprintf("; %s has listed %s in 30 days", who, grouped(told.Listed))
+	}
+	if l, ok := consent.ListsOf(c, party); ok && l.Percent() > consent.StandardPercent {
+		text += fmt.Sprintf("; %s lists %s %% of the %s of %s, more than the usual %d %%: the rest is common in no "+
+			"case, and may be guesses",
+			l.Longest.Name, grouped(int(l.Percent())), listing(l.Shortest), l.Shortest.Name, consent.StandardPercent)
+	}
+	if p.MinRows < keys.DefaultMinRows {
+		text += fmt.Sprintf("; this opens from %s on, fewer than the usual %d: so few come close to asking about single "+
+			"people", wording.Count(p.MinRows, "common row"), keys.DefaultMinRows)
+	}
+	return Lead{text + ".", exposure}
+}

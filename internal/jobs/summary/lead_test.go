@@ -1,0 +1,121 @@
+package summary
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// goldens reads the contract of every kind of job that there is.
+func goldens(t *testing.T) map[string]*contract.Contract {
+	t.Helper()
+	paths, err := filepath.Glob("../../golden/testdata/*/contract.toml")
+	if err != nil || len(paths) < 25 {
+		t.Fatalf("%d golden contracts, %v", len(paths), err)
+	}
+	all := make(map[string]*contract.Contract)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[filepath.Base(filepath.Dir(path))], err = contract.ParseContract(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestTheFirstSentenceSaysWhatOthersLearn: a proposal that gives rows away and one that gives nothing away begin with
+// other words.
+func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
+	all := goldens(t)
+	for _, c := range []struct {
+		job, party string
+		exposure   Exposure
+		text       string
+	}{
+		{"fdskl-masked-tree", "telco", Rebuilt, "bank will be able to rebuild your 2 columns of 40 people."},
+		{"fdskl-masked-tree", "bank", Hidden, "No other party learns anything of a single one of your rows. You will be able " +
+			"to rebuild the others' columns."},
+		{"fdskl-published", "bank", Rebuilt, "insurer, telco and retailer will be able to rebuild your 2 columns of 40 " +
+			"people."},
+		{"fdskl-masked-tree-predict", "telco", Rebuilt, "bank will be able to rebuild your 2 columns of 40 people."},
+		{"sealed-square", "telco", Hidden, "No party alone learns anything of a single one of your rows; any two of bank, " +
+			"insurer and telco together could rebuild your 2 columns of 40 people."},
+		{"sealed-square", "bank", Hidden, "No party alone learns anything of a single one of your rows; any two of bank, " +
+			"insurer and telco together could rebuild your 2 columns and your labels of 40 people."},
+		{"sealed-square-predict", "telco", Partial, "bank will learn 10 bits of each of 40 people."},
+		{"sealed-classes-predict", "telco", Partial, "bank will learn 40 bits of each of 40 people."},
+		{"sealed-logistic", "insurer", Partial, "bank will learn 9 bits of each of 40 people."},
+		{"glm-points", "bank", Partial, "insurer, telco and retailer will learn how your labels lie in its own bins, of a bin " +
+			"of one row that row's label."},
+		{"gfml-published", "baker", Rebuilt, "bank will be able to rebuild your rows and labels: it gets each of your updates " +
+			"as it is."},
+		{"gfml-masked-diffusion", "baker", Partial, "bank will learn totals of about 3 clients' updates, and no single one."},
+		{"pofmkl-masked", "telco", Rebuilt, "bank will be able to rebuild your rows: the totals that it learns are of about 2 " +
+			"clients only."},
+		{"ofmsft-masked", "telco", Partial, "bank will learn totals of several clients' updates, and no single one. What in a " +
+			"total one row alone has moved shows that row, without your name."},
+		{"ofmsft-masked", "bank", Hidden, "You bring no rows to this job: nothing of yours is learned."},
+	} {
+		got := LeadOf(all[c.job], c.party, nil)
+		if want := (Lead{c.text, c.exposure}); got != want {
+			t.Errorf("%s at %s begins with\n%+v\nwant\n%+v", c.job, c.party, got, want)
+		}
+	}
+	told := &consent.Told{Adds: 10, Entropy: 31.4}
+	const want = "bank will learn 10 bits of each of 40 people, of about 31 that your columns have."
+	if got := LeadOf(all["sealed-square-predict"], "telco", told).Text; got != want {
+		t.Errorf("with what the ledger knows it begins with %q", got)
+	}
+}
+
+// TestNoJobThatOpensRowsSaysThatItHidesThem: whoever brings rows to a job in which others learn numbers of single rows,
+// or every update, reads of it first. The judge is what the ledger counts, which is not what writes the sentence.
+func TestNoJobThatOpensRowsSaysThatItHidesThem(t *testing.T) {
+	for name, c := range goldens(t) {
+		for i, party := range c.Job.Parties {
+			lead := LeadOf(c, party, nil)
+			var bits int64
+			for k := range c.Openings {
+				if o := &c.Openings[k]; o.To != party {
+					its, _ := consent.Weigh(c, o)
+					bits += its
+				}
+			}
+			brings := c.Parties[i].Rows > 0 || c.Job.OverClients() && !c.Job.Serves(i)
+			open := bits > 0 || c.Job.OverClients() || c.Job.Privacy == keys.PrivacyPublished
+			if brings && (open && lead.Exposure == Hidden || !open && lead.Exposure == Rebuilt) {
+				t.Errorf("%s opens %d bits of a row and begins at %s with %+v", name, bits, party, lead)
+			}
+			head := Of(c, party, Known{}).String()
+			if first, _, _ := strings.Cut(head, "\n\n"); strings.Join(strings.Fields(first), " ") != lead.Text {
+				t.Errorf("%s: the summary begins with %q", name, first)
+			}
+		}
+	}
+}
+
+// TestWhoHasConsentedIsSaid: while somebody has yet to consent, the summary says who has.
+func TestWhoHasConsentedIsSaid(t *testing.T) {
+	c := goldens(t)["fdskl-masked-tree"]
+	for want, consented := range map[string][]string{
+		"nobody has consented yet": nil, "bank has consented; insurer, telco, retailer have not yet": {"bank"},
+		"bank, insurer, telco have consented; retailer has not yet": {"bank", "insurer", "telco"},
+	} {
+		text := Of(c, "telco", Known{Awaited: true, Consented: consented}).String()
+		if !slices.Contains(strings.Split(text, "\n"), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text)
+		}
+	}
+	if text := Of(c, "telco", Known{}).String(); strings.Contains(text, " consented; ") {
+		t.Errorf("the summary of a job that all have consented to speaks of consent:\n%s", text)
+	}
+}
