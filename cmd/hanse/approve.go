@@ -24,8 +24,9 @@ func approveCommand() *cli.Command {
 		Name:      "approve",
 		Usage:     "look at a proposed job and consent to it",
 		ArgsUsage: "JOB",
-		Description: `Shows what the job computes, what would leave this machine and who would learn what,
-asks, and answers with the digest of the contract that was consented to:
+		Description: `Shows what others would learn of your rows, what the job is for, who takes part and has
+consented, what would leave this machine, and the whole contract; asks, and answers with
+the digest of the contract that was consented to:
 
    hanse approve credit --dir telco-node
 
@@ -57,26 +58,47 @@ func refuseCommand() *cli.Command {
 		Name:      "refuse",
 		Usage:     "refuse a proposed job, and say why",
 		ArgsUsage: "JOB",
-		Description: fmt.Sprintf(`The job ends at all its parties, and each of them sees the reason, who refused it and
-when. It is one line of at most %d bytes.
+		Description: fmt.Sprintf(`Shows the job in a few lines. It ends at all its parties, and each of them sees the reason,
+who refused it and when. The reason is one line of at most %d bytes; without --reason
+the command asks for it.
 
    hanse refuse credit --dir telco-node --reason "not before the audit"
    hanse refuse 3f9a1c2d --dir telco-node`, contract.MaxReason),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "reason", Value: "its owner refused it", Usage: "`TEXT` that the other parties are told"},
+			&cli.StringFlag{Name: "reason", Usage: "`TEXT` that the other parties are told"},
 			contractFlag(), jsonFlag(), dirFlag(),
 		},
-		Action: anyOrder(func(c *cli.Context) error {
-			if n := len(c.String("reason")); n > contract.MaxReason {
-				return usage.Errorf("--reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
-			}
-			client, j, err := proposed(c)
-			if err != nil {
-				return err
-			}
-			return decide(c, client, j, node.Decision{Reason: c.String("reason")})
-		}),
+		Action: anyOrder(refuse),
 	}
+}
+
+// refuse shows what is refused, and tells the node why.
+func refuse(c *cli.Context) error {
+	reason := strings.TrimSpace(c.String("reason"))
+	if n := len(reason); n > contract.MaxReason {
+		return usage.Errorf("--reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
+	}
+	client, j, err := proposed(c)
+	if err != nil {
+		return err
+	}
+	out := c.App.Writer
+	if c.Bool("json") {
+		out = c.App.ErrWriter
+	}
+	const parts = 2 // what it tells, and what it is
+	shown := strings.SplitN(j.Summary, "\n\n", parts+1)
+	fmt.Fprintf(terminal.Painted(out), "%s\n\n", strings.Join(shown[:min(parts, len(shown))], "\n\n"))
+	if reason == "" {
+		reason, err = person(c).Line(c.Context, fmt.Sprintf("why does %s refuse it? All parties are told: ", j.Self))
+		switch {
+		case errors.Is(err, terminal.ErrNobody), err == nil && reason == "":
+			return usage.Errorf("a refusal says why to the other parties: give --reason TEXT; %s still waits", j.Name)
+		case err != nil:
+			return err
+		}
+	}
+	return decide(c, client, j, node.Decision{Reason: reason})
 }
 
 // contractFlag names the contract that a person was shown.
@@ -128,10 +150,9 @@ func approve(c *cli.Context) error {
 	if c.Bool("json") {
 		out = c.App.ErrWriter
 	}
-	fmt.Fprintln(out, j.Summary)
+	fmt.Fprintln(terminal.Painted(out), j.Summary)
 	if !c.Bool("yes") {
-		yes, err := person(c).Agree(c.Context, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name,
-			j.Contract))
+		yes, err := asked(c, j.Summary, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name, j.Contract))
 		switch {
 		case errors.Is(err, terminal.ErrNobody):
 			return fmt.Errorf("%w, and %s has not consented to %s: add --yes --contract %.8s", err, j.Self, j.Name, j.Contract)
@@ -149,6 +170,17 @@ func approve(c *cli.Context) error {
 		}
 	}
 	return decide(c, client, j, d)
+}
+
+// asked asks a question below a job's summary, with what is said first of the job once more: the screen may not show it
+// any longer.
+func asked(c *cli.Context, summary, question string) (bool, error) {
+	first, _, _ := strings.Cut(summary, "\n\n")
+	p := person(c)
+	if _, ok := p.Terminal(); ok {
+		fmt.Fprintf(terminal.Painted(p.Out), "%s\n\n", first)
+	}
+	return p.Agree(c.Context, question)
 }
 
 // approval signs a person's approval of a job.

@@ -96,7 +96,7 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 	found := false
 	for _, j := range jobs {
 		if j.Name == show || strings.HasPrefix(j.Contract, show) {
-			fmt.Fprint(c.App.Writer, j.Summary)
+			fmt.Fprint(terminal.Painted(c.App.Writer), j.Summary)
 			found = true
 		}
 	}

@@ -216,11 +216,11 @@ func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text 
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s\n", summary)
+	fmt.Fprintf(terminal.Painted(c.App.ErrWriter), "%s\n", summary)
 	if c.Bool("yes") {
 		return contract, nil
 	}
-	yes, err := person(c).Agree(c.Context, "consent and run it?")
+	yes, err := asked(c, summary, "consent and run it?")
 	if err == nil && yes {
 		return contract, nil
 	}
