@@ -81,12 +81,20 @@ func learned(l finding.Learned) string {
 	return party + " learned " + values(l, l.Count)
 }
 
-// values counts the values of one kind, "15,000 angles".
+// values counts the values of one kind, "15,000 angles"; where people have another word for it than the contract, the
+// contract's stands behind it.
 func values(l finding.Learned, n int64) string {
+	words := l.Many
 	if n == 1 {
-		return "1 " + named(l.One, "value of the kind "+l.Kind)
+		words = l.One
 	}
-	return count(n) + " " + named(l.Many, "values of the kind "+l.Kind)
+	switch {
+	case words == "":
+		return fmt.Sprintf("%s of the kind %s", plural(n, "value", "values"), l.Kind)
+	case l.Many == l.Kind || l.One == l.Kind:
+		return count(n) + " " + words
+	}
+	return fmt.Sprintf("%s %s (%s)", count(n), words, l.Kind)
 }
 
 // plain says what the values of an opening are: in plain words, or in the contract's where there are none.

@@ -2,11 +2,13 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/secagg/he"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // partyTable lists who took part and which transcripts were read.
@@ -86,7 +88,7 @@ func egressTable(r *finding.Report) *table {
 	if r.Shards != nil {
 		t.Note += " Lines in shards are of the sessions of all shards together, each shard once."
 	}
-	for _, e := range r.Egress {
+	for _, e := range truncationsFolded(r.Egress) {
 		t.add(named(e.From, none), named(e.To, "all"), kindOf(e), classAndEncoding(e), count(e.Frames),
 			allowed(e.BudgetFrames, count(e.BudgetFrames)),
 			size(float64(e.Bytes)), allowed(e.BudgetBytes, size(float64(e.BudgetBytes))), used(e))
@@ -96,9 +98,9 @@ func egressTable(r *finding.Report) *table {
 
 // egressTableNarrow is egressTable for a terminal.
 func egressTableNarrow(r *finding.Report) *table {
-	t := newTable("What left each machine", "from", "to", "kind", "class", ">frames", ">bytes", ">used")
-	for _, e := range r.Egress {
-		t.add(named(e.From, none), named(e.To, "all"), kindOf(e), e.Class, count(e.Frames), size(float64(e.Bytes)), used(e))
+	t := newTable("What left each machine", "from", "to", "kind", "class", ">bytes", ">used")
+	for _, e := range controlFolded(truncationsFolded(r.Egress)) {
+		t.add(named(e.From, none), named(e.To, "all"), kindOf(e), e.Class, size(float64(e.Bytes)), used(e))
 	}
 	return t
 }
@@ -111,27 +113,55 @@ func kindOf(e finding.Egress) string {
 	return e.Kind + ", in shards"
 }
 
-// fold adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
-// over its budget, stay.
-func fold(lines []finding.Egress) []finding.Egress {
-	var list, controls []finding.Egress
-	place := make(map[string]int)
+// truncationsFolded adds up the messages of each truncation of shares, as a party was shown them when it consented. A
+// line over its budget stays.
+func truncationsFolded(lines []finding.Egress) []finding.Egress {
+	var list []finding.Egress
 	for _, e := range lines {
-		if e.Class != "control" || over(e) || strings.HasSuffix(e.Kind, he.SuffixC1) {
+		name, ok := rss.TruncationName(e.Kind)
+		if !ok || over(e) {
 			list = append(list, e)
 			continue
 		}
-		at, ok := place[e.From]
-		if !ok {
-			at = len(controls)
-			place[e.From] = at
-			controls = append(controls, finding.Egress{From: e.From, To: "all", Kind: "control", Class: e.Class})
+		e.Kind, e.Encoding = name, ""
+		list = folded(list, e)
+	}
+	return list
+}
+
+// controlFolded adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
+// over its budget, stay.
+func controlFolded(lines []finding.Egress) []finding.Egress {
+	const control = "control"
+	var list, controls []finding.Egress
+	for _, e := range lines {
+		if e.Class != control || over(e) || strings.HasSuffix(e.Kind, he.SuffixC1) {
+			list = append(list, e)
+			continue
 		}
-		c := &controls[at]
-		c.Frames, c.Bytes = c.Frames+e.Frames, c.Bytes+e.Bytes
-		c.BudgetFrames, c.BudgetBytes = c.BudgetFrames+e.BudgetFrames, c.BudgetBytes+e.BudgetBytes
+		e.Kind, e.To, e.Encoding, e.Shards = control, "all", "", 0
+		controls = folded(controls, e)
 	}
 	return append(list, controls...)
+}
+
+// folded adds a line to the one of its sender and kind, or behind all.
+func folded(list []finding.Egress, e finding.Egress) []finding.Egress {
+	at := slices.IndexFunc(list, func(o finding.Egress) bool {
+		return o.From == e.From && o.Kind == e.Kind && o.Shards == e.Shards
+	})
+	if at < 0 {
+		return append(list, e)
+	}
+	f := &list[at]
+	if to := strings.Split(f.To, ", "); !slices.Contains(to, e.To) {
+		to = append(to, e.To)
+		slices.Sort(to)
+		f.To = strings.Join(to, ", ")
+	}
+	f.Frames, f.Bytes = f.Frames+e.Frames, f.Bytes+e.Bytes
+	f.BudgetFrames, f.BudgetBytes = f.BudgetFrames+e.BudgetFrames, f.BudgetBytes+e.BudgetBytes
+	return list
 }
 
 // classAndEncoding names class and encoding of a line.

@@ -49,9 +49,7 @@ func (p *printer) whole() {
 		p.say("  ", t.Note)
 	}
 	p.section("What left each machine (largest session, against the budget of one)")
-	folded := *p.r
-	folded.Egress = fold(p.r.Egress)
-	p.list(egressTableNarrow(&folded), 20, "Nothing is recorded.")
+	p.list(egressTableNarrow(p.r), 32, "Nothing is recorded.")
 	p.ledger()
 	p.section("Attacks that were run")
 	p.list(attackTable(p.r), 30, "None.")

@@ -102,7 +102,7 @@ var may = map[string][]string{
 	},
 	"audit/finding": {"internal/wording"},
 	"audit/render": {
-		"audit/finding", "internal/wording", "keys", "protocol/contract", "secagg/he",
+		"audit/finding", "internal/wording", "keys", "protocol/contract", "secagg/he", "secagg/rss",
 	},
 	"audit/views": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "audit/attack", "audit/evidence",

@@ -56,16 +56,19 @@ func (t *steps) nodes(all []*localnet.Process, whose string) {
 	w.Flush()
 }
 
-// foldedLines is how much of a contract is shown where it is not wanted whole: what it is about.
-const foldedLines = 3
+// foldedLines is how much of a contract is shown below its first sentence where it is not wanted whole: what it is
+// about.
+const foldedLines = 2
 
 // contract shows what is about to be consented to, or how it begins.
 func (t *steps) contract(summary string, whole bool) {
-	lines := strings.SplitAfter(summary, "\n")
+	first, rest, _ := strings.Cut(summary, "\n\n")
+	lines := strings.SplitAfter(rest, "\n")
 	if whole || len(lines) <= foldedLines+2 {
 		fmt.Fprintf(t.w, "\n%s\n", summary)
 		return
 	}
+	fmt.Fprint(t.w, wording.Hang("    ", strings.Join(strings.Fields(first), " ")))
 	for _, line := range lines[:foldedLines] {
 		fmt.Fprint(t.w, wording.Hang("    ", line))
 	}

@@ -119,7 +119,7 @@ func Folded(lines []Egress) []Egress {
 	var list []Egress
 	place := make(map[string]int)
 	for _, e := range lines {
-		name, ok := truncated(e.Kind)
+		name, ok := rss.TruncationName(e.Kind)
 		if !ok {
 			list = append(list, e)
 			continue
@@ -138,12 +138,6 @@ func Folded(lines []Egress) []Egress {
 
 // asWords is the encoding of a line that has several.
 const asWords = "words"
-
-// truncated returns how a table calls the truncation that a kind of message belongs to.
-func truncated(kind string) (name string, ok bool) {
-	name, ok = rss.Truncated(kind)
-	return name + " (truncation)", ok
-}
 
 // add adds another line of the same meaning.
 func (e *Egress) add(o *Egress) {

@@ -48,6 +48,13 @@ func Truncated(kind string) (truncation string, ok bool) {
 	return "", false
 }
 
+// TruncationName returns how people are told of the truncation that sends messages of a kind, false when none does: in
+// a contract's summary, a job's result and an audit's report.
+func TruncationName(kind string) (name string, ok bool) {
+	name, ok = Truncated(kind)
+	return name + " (truncation)", ok
+}
+
 // Order is who does which part in a truncation: the first two mask, the last opens under the mask.
 type Order [Roles]Role
 
