@@ -27,7 +27,7 @@ var (
 	doubtful = regexp.MustCompile(`(?m)^ *(?:PARTIAL|DISCLOSED|SKIPPED):|` +
 		`  (?:proposed|paused|cancelled|expired|refused)$|will learn [^.;]*`)
 	bad = regexp.MustCompile(`(?m)^ *(?:LEAK|UNVERIFIABLE|FAILED):|  failed$|^hanse:|` +
-		`will be able to [^.;]*`)
+		`will be able to [^.;]*|enough for all cells`)
 )
 
 // Painted returns a writer that colours verdicts and failures, in whole lines that are written to it, where w shows

@@ -173,15 +173,19 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 	if labels {
 		list = append(list, Lead{fmt.Sprintf("be able to work out your labels of %s", people(c)), Rebuilt})
 	}
-	of := ""
+	of, exposure := "", Partial
 	if told != nil {
 		bits = min(bits, told.Adds)
-		if told.Entropy > 0 {
+		switch {
+		case told.Entropy > 0 && float64(bits) >= told.Entropy:
+			of, exposure = fmt.Sprintf(", enough for all cells: your columns have about %.0f", told.Entropy), Rebuilt
+		case told.Entropy > 0:
 			of = fmt.Sprintf(", of about %.0f that your columns have", told.Entropy)
 		}
 	}
 	if bits > 0 && !rebuilt {
-		list = append(list, Lead{fmt.Sprintf("learn %s of each of %s%s", wording.Count(bits, "bit"), people(c), of), Partial})
+		text := fmt.Sprintf("learn %s of each of %s%s", wording.Count(bits, "bit"), people(c), of)
+		list = append(list, Lead{text, exposure})
 	}
 	return list
 }

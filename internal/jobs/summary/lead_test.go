@@ -71,9 +71,14 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		}
 	}
 	told := &consent.Told{Adds: 10, Entropy: 31.4}
-	const want = "bank will learn 10 bits of each of 40 people, of about 31 that your columns have."
-	if got := LeadOf(all["sealed-square-predict"], "telco", told).Text; got != want {
-		t.Errorf("with what the ledger knows it begins with %q", got)
+	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have.", Partial}
+	if got := LeadOf(all["sealed-square-predict"], "telco", told); got != want {
+		t.Errorf("with what the ledger knows it begins with %+v", got)
+	}
+	told.Entropy = 9
+	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells: your columns have about 9.", Rebuilt}
+	if got := LeadOf(all["sealed-square-predict"], "telco", told); got != want {
+		t.Errorf("of few bits it begins with %+v", got)
 	}
 }
 
