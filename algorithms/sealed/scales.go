@@ -69,6 +69,12 @@ func (s *scales) lifts() bool { return s.k != s.sums.k }
 // rows twice a sum of products would pass the ring at the usual scale.
 const mostRows = 1 << 28
 
+// The most rows of all other jobs.
+const (
+	mostUsual   = 1 << 20
+	mostCompact = 100_000 // with ringCompact
+)
+
 // Features and labels in words of 32 bits have 8 bits behind the point: no feature is larger than smallFeature, and
 // twice a sum of products stays below 2^smallSum in so many rows.
 const (
@@ -151,9 +157,9 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 	}
 	s := &scales{k: p.Ring, s1: 10, sy: 16, bs: coefBits, rows: rows, features: p.Features, weight: weightOf(p),
 		sides: p.Scores(), kappa: loss.Curvature()}
-	most := 1 << 20
+	most := mostUsual
 	if p.Ring == ringCompact {
-		s.s1, s.sy, most = 7, 14, 100_000
+		s.s1, s.sy, most = 7, 14, mostCompact
 		if loss != kernel.Square {
 			s.sy = 13
 		}
