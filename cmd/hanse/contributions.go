@@ -190,8 +190,8 @@ func scoresOf(c *cli.Context, client *node.Client, trained *contract.Job, model 
 		job.OpenTo, _ = holders[0].(string)
 	}
 	if job.Privacy == keys.PrivacySealed {
-		if data, err := client.Known(c.Context, model, job.Table, 1); err != nil || len(data) > 0 {
-			return data, err
+		if known, err := client.Known(c.Context, &job); err != nil || len(known.Scores) > 0 {
+			return known.Scores, err
 		}
 	}
 	text, err := job.Text()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -71,8 +70,11 @@ line, "no match" where the table has no such row, until the input ends:
    echo P000123 | hanse predict --serve --yes --model credit --table live --dir bank-node
 
 A sealed model scores each row once, whoever asks, and the node keeps the scores that
-opened to it: asked again it gives the same ones and asks nobody. A row is its id. Where
-its columns have changed, or another party has its score, all parties may agree to score
+opened to it. Where it has those of all rows that are asked for, of a table or of an
+alignment (--rows), it gives these and asks nobody. Where it lacks some, the parties are
+asked for consent to a job of all rows, in which only those open that it lacks. --serve
+asks the parties always, and so do models of other modes, whose scores are not kept. A
+row is its id. Where its columns have changed, or another party has its score, all parties may agree to score
 rows once more:
 
    hanse predict --model credit --table test --dir bank-node --scores-per-row 2
@@ -144,7 +146,7 @@ func predict(c *cli.Context) error {
 	if c.Bool("serve") && job.Shards > 0 {
 		return usage.Errorf("--serve answers rows one by one, which no worker does: leave --shards out")
 	}
-	if !c.Bool("serve") && job.OpenTo == model.Self && job.Rows == "" {
+	if !c.Bool("serve") && job.OpenTo == model.Self {
 		if done, err := knownScores(c, client, &job); done || err != nil {
 			if err == nil {
 				sayEvent(c, model)
@@ -183,17 +185,17 @@ func sayEvent(c *cli.Context, training *node.JobInfo) {
 	}
 }
 
-// knownScores delivers the scores of a table's rows from the node's own file, if it has all of them, and reports
-// whether it did.
+// knownScores delivers the scores of the rows that a prediction is of from the node's own file, if it has all of them,
+// and reports whether it did.
 func knownScores(c *cli.Context, client *node.Client, job *contract.Job) (bool, error) {
 	if job.Privacy != keys.PrivacySealed {
 		return false, nil
 	}
-	data, err := client.Known(c.Context, job.Model, job.Table, job.TimesPerRow())
+	known, err := client.Known(c.Context, job)
+	data, rows := known.Scores, known.Rows
 	if err != nil || len(data) == 0 {
 		return false, err
 	}
-	rows := bytes.Count(data, []byte("\n")) - 1
 	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node "+
 		"keeps, and no party was asked\n", rows)
 	if c.String("out") != "" || !c.Bool("json") {

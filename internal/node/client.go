@@ -21,6 +21,7 @@ import (
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Client commands a running node through its socket.
@@ -184,16 +185,23 @@ func (c *Client) Scores(ctx context.Context, job string) (io.ReadCloser, error) 
 	return c.do(ctx, http.MethodGet, "/scores?"+url.Values{"job": {job}}.Encode(), nil)
 }
 
-// Known returns the scores of all rows of a table with the model of a training's contract, as CSV, where all have
-// opened to the node before, so many times; nothing where one has not.
-func (c *Client) Known(ctx context.Context, contract, table string, times int) ([]byte, error) {
-	q := url.Values{"model": {contract}, "table": {table}, "times": {fmt.Sprint(times)}}
+// Known is what a node has of the rows that a prediction is of.
+type Known struct {
+	Scores []byte `json:"scores,omitempty"` // a scores file of all of them; none where the score of one is not known
+	Rows   int    `json:"rows"`             // how many have a score in it
+}
+
+// Known returns the scores of all rows that a prediction is of where all have opened to the node before, as often as it
+// wants; none where one has not.
+func (c *Client) Known(ctx context.Context, job *contract.Job) (k Known, err error) {
+	q := url.Values{"job": {job.Name}, "model": {job.Model}, "table": {job.Table}, "rows": {job.Rows},
+		"times": {fmt.Sprint(job.TimesPerRow())}}
 	body, err := c.do(ctx, http.MethodGet, "/known?"+q.Encode(), nil)
 	if err != nil {
-		return nil, err
+		return k, err
 	}
 	defer body.Close()
-	return io.ReadAll(body)
+	return k, json.NewDecoder(body).Decode(&k)
 }
 
 // Cancel ends a job that has not ended, at all its parties; reason is what they are told.

@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // scores runs a sealed prediction of a table and returns the report at the proposer.
@@ -96,7 +97,8 @@ func (l *testNetwork) forgets(i int, h keys.Hash, files ...string) {
 func TestARowAskedSixTimesHasOneScore(t *testing.T) {
 	l, model := sealedNetwork(t, 40)
 	l.startAll()
-	if data, err := l.nodes[0].columns.KnownScores(model.String(), "test", 1); err != nil || data != nil {
+	if data, _, err := l.nodes[0].columns.KnownScores(
+		&contract.Job{Model: model.String(), Table: "test", ScoresPerRow: 1}); err != nil || data != nil {
 		t.Errorf("before the first prediction the receiver has %q, %v", data, err)
 	}
 	var first map[string]string
@@ -132,7 +134,8 @@ func TestARowAskedSixTimesHasOneScore(t *testing.T) {
 		}
 	}
 	l.wantTimes(model, 40, 1)
-	data, err := l.nodes[0].columns.KnownScores(model.String(), "test", 1)
+	data, _, err := l.nodes[0].columns.KnownScores(
+		&contract.Job{Model: model.String(), Table: "test", ScoresPerRow: 1})
 	if err != nil || len(first) != 40 {
 		t.Fatal(err, len(first))
 	}
@@ -142,7 +145,8 @@ func TestARowAskedSixTimesHasOneScore(t *testing.T) {
 			t.Errorf("the receiver's file has %s, the scores were %s", line, first[id])
 		}
 	}
-	if data, err := l.nodes[0].columns.KnownScores(model.String(), "test", 2); err != nil || data != nil {
+	if data, _, err := l.nodes[0].columns.KnownScores(
+		&contract.Job{Model: model.String(), Table: "test", ScoresPerRow: 2}); err != nil || data != nil {
 		t.Errorf("of scores that opened twice the receiver has %d bytes, %v", len(data), err)
 	}
 }

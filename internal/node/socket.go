@@ -156,7 +156,7 @@ func (n *Node) routes() http.Handler {
 	handle("POST /table/refresh", func(r *http.Request, q url.Values) (any, error) {
 		return n.RefreshTable(r.Context(), q.Get("name"), personOf(r))
 	})
-	// The scores of a table's rows where all have opened here before, and nothing where one has not.
+	// The scores of the rows that a prediction is of where all have opened here before, and nothing where one has not.
 	handle("GET /known", func(r *http.Request, q url.Values) (any, error) {
 		times, err := strconv.Atoi(q.Get("times"))
 		if err != nil {
@@ -165,7 +165,10 @@ func (n *Node) routes() http.Handler {
 		if err := n.refreshOwn(r.Context(), q.Get("table"), byCommand("hanse predict", personOf(r))); err != nil {
 			return nil, err
 		}
-		return n.columns.KnownScores(q.Get("model"), q.Get("table"), times)
+		var k Known
+		k.Scores, k.Rows, err = n.columns.KnownScores(&contract.Job{Name: q.Get("job"), Model: q.Get("model"),
+			Table: q.Get("table"), Rows: q.Get("rows"), ScoresPerRow: times})
+		return k, err
 	})
 	// This party's report of a job that is done; where it is asked to wait, once it is.
 	about("GET /report", anyJob, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {

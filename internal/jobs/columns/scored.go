@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -330,38 +331,49 @@ func (k *knownScores) of(id string, times int) ([]float64, bool) {
 	return k.scores[at : at+k.each : at+k.each], int(s.times) >= times
 }
 
-// KnownScores returns the scores of all rows of a table as a scores file has them, where each has opened to this node
-// before, so many times, with the model of a sealed training; nil where one has not. Nobody is asked.
-func (j *Jobs) KnownScores(contract, table string, times int) ([]byte, error) {
-	m, err := j.Model(contract)
+// KnownScores returns the scores of all rows that a prediction is of as a scores file has them, where each has opened
+// to this node before, as often as the prediction wants, with the model of a sealed training; nil where one has not.
+// Nobody is asked. rows is how many have a score: those that an alignment lacks have none.
+func (j *Jobs) KnownScores(asked *contract.Job) (file []byte, rows int, err error) {
+	job := *asked
+	m, err := j.Model(job.Model)
 	if err != nil || m.Privacy != keys.PrivacySealed {
-		return nil, err
+		return nil, 0, err
 	}
 	s, err := j.scoredOf(m.Contract)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	known, err := s.knownScores(m)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	rows, err := j.Tables.LoadFor(table, m, nil)
+	job.Parties = m.Names
+	p := prediction{member: j, job: &job, model: m}
+	if err := j.completeRows(&job); err != nil {
+		return nil, 0, err
+	}
+	table, err := p.load()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var scores []float64
-	for _, id := range rows.IDs {
-		f, ok := known.of(id, max(1, times))
+	for _, id := range table.IDs {
+		f, ok := known.of(id, job.TimesPerRow())
 		if !ok {
-			return nil, nil
+			return nil, 0, nil
 		}
 		scores = append(scores, f...)
+	}
+	rest, err := j.unmatched(&job)
+	if err != nil {
+		return nil, 0, err
 	}
 	var b bytes.Buffer
 	decision, err := j.Decision(m.Contract)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	err = renderScores(&b, rows.IDs, scores, nil, reading{m, decision})
-	return b.Bytes(), err
+	err = renderScores(&b, table.IDs, scores, rest, reading{m, decision})
+	return b.Bytes(), table.Rows(), err
 }
