@@ -32,7 +32,9 @@ hanse ids check TABLE shows beforehand what they make of a table. All parties le
 rows are common, and then which; where they are fewer than --min-rows, only that they are,
 and not how many. A table of fewer rows than that is refused.
 
-A job file of a training then says rows = "customers". To score, align the rows to be scored;
+A name that an alignment at this node has, done or under way, is refused to another until
+its days (--keep-days) are over or hanse remove has removed it. A job file of a training
+then says rows = "customers", or the first digits of the alignment's contract. To score, align the rows to be scored;
 those of this node that another party lacks come back as "no match":
 
    hanse align --for predict --name march --parties bank,insurer,telco --dir bank-node

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -95,7 +94,7 @@ func showFaults(c *cli.Context, client *node.Client, ref string) error {
 func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 	found := false
 	for _, j := range jobs {
-		if j.Name == show || strings.HasPrefix(j.Contract, show) {
+		if node.Means(show, j.Name, j.Contract) {
 			fmt.Fprint(terminal.Painted(c.App.Writer), j.Summary)
 			found = true
 		}

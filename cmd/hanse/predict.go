@@ -95,8 +95,8 @@ each a run of rows; docs/shards.md says how they are started:
 				"standard input"},
 			&cli.StringFlag{Name: "id", Usage: "with a client's own model: call rows by this `COLUMN` (default: by their " +
 				"number)"},
-			&cli.StringFlag{Name: "rows", Usage: "score the rows of this `ALIGNMENT` (see hanse align); others come back as " +
-				"\"no match\""},
+			&cli.StringFlag{Name: "rows", Usage: "score the rows of this `ALIGNMENT`, by its name or the first digits of " +
+				"its contract's hash (see hanse align); others come back as \"no match\""},
 			&cli.BoolFlag{Name: "serve", Usage: "answer ids from standard input one by one"},
 			&cli.IntFlag{Name: "requests", Value: 10_000, Usage: "with --serve: agree on at most `N` answers"},
 			&cli.IntFlag{Name: "scores-per-row", Usage: "of a sealed model: score a row up to `N` times, over all jobs " +

@@ -136,7 +136,7 @@ func jobFolder(dir, job string) (string, error) {
 	}
 	var found []string
 	for _, f := range folders {
-		if strings.HasPrefix(filepath.Base(f), job) || jobName(f) == job {
+		if node.Means(job, jobName(f), filepath.Base(f)) {
 			found = append(found, f)
 		}
 	}

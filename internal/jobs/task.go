@@ -79,8 +79,9 @@ type Member struct {
 	Parts   string // where parts of rows lie for workers of shards; empty: in Dir
 	// Folder returns the folder of one of the node's jobs.
 	Folder func(h keys.Hash) (*vault.Vault, bool)
-	// Finished lists the node's jobs of that task and name that are done, the newest first.
-	Finished func(task, name string) []Finished
+	// Finished lists the node's jobs of that task that are done and that have that name, or a contract whose hash begins
+	// so, the newest first.
+	Finished func(task, which string) []Finished
 	Now      func() time.Time
 	// Secret is what only this node's key gives: the same for the same data.
 	Secret func(domain string, data []byte) keys.Hash

@@ -22,7 +22,7 @@ func Proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 	var named, fitting []*node.JobInfo
 	for i := range jobs {
 		j := &jobs[i]
-		if j.Name != which && (len(which) < 4 || !strings.HasPrefix(j.Contract, which)) {
+		if !node.Means(which, j.Name, j.Contract) {
 			continue
 		}
 		named = append(named, j)
@@ -76,7 +76,7 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (*node.JobIn
 	var found, done []node.JobInfo
 	for _, j := range jobs {
 		names = append(names, fmt.Sprintf("%s (%.8s, %s)", j.Name, j.Contract, j.State))
-		if j.Name == which || len(which) >= 4 && strings.HasPrefix(j.Contract, which) {
+		if node.Means(which, j.Name, j.Contract) {
 			found = append(found, j)
 			if j.State == node.StateDone {
 				done = append(done, j)

@@ -49,12 +49,13 @@ func (n *Node) register() {
 	}
 }
 
-// finished lists the jobs of a task and a name that are done, the newest first.
-func (n *Node) finished(task, name string) []jobs.Finished {
+// finished lists the jobs of a task that are done and that somebody who types which can mean, the newest first.
+func (n *Node) finished(task, which string) []jobs.Finished {
 	var list []jobs.Finished
 	for _, s := range n.allJobs() {
 		r, job := s.snapshot(), s.contract.Job
-		if r.State == StateDone && r.Removed.IsZero() && job.Task == task && job.Name == name {
+		meant := job.Task == task && Means(which, job.Name, s.contract.Hash().String())
+		if meant && r.State == StateDone && r.Removed.IsZero() {
 			list = append(list, jobs.Finished{Contract: s.contract, Ended: r.Ended})
 		}
 	}

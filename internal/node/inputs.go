@@ -31,15 +31,15 @@ func (s *jobState) hurry() {
 }
 
 // endingInput returns a job that is ending here and that another one takes its model or its rows from, nil where there
-// is none. Of rows that are not settled yet that is any alignment of their name.
+// is none. Of rows that are not settled yet that is any alignment that they can mean.
 func (n *Node) endingInput(job *contract.Job) *jobState {
 	if job.Model == "" && job.Rows == "" {
 		return nil
 	}
 	for _, s := range n.openJobs() {
 		h, before := s.contract.Hash().String(), s.contract.Job
-		named := before.Task == contract.TaskAlign && before.Name == job.Rows && job.Rows != "" && job.Alignment == ""
-		if (named || h == job.Model || h == job.Alignment) && s.isEnding() {
+		meant := before.Task == contract.TaskAlign && Means(job.Rows, before.Name, h) && job.Rows != "" && job.Alignment == ""
+		if (meant || h == job.Model || h == job.Alignment) && s.isEnding() {
 			return s
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
+	"github.com/hanse-project/hanse/secagg/psi"
 )
 
 // retryEvery is how often an absent or undecided party is asked again.
@@ -32,6 +33,11 @@ const retryMost = 10 * time.Second
 // rows match, and lists what the job opens and sends. It waits for absent parties, telling listen
 // whom it waits for. The job then waits for Launch.
 func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)) (*contract.Contract, error) {
+	if job, err := contract.ParseJob(text); err == nil && job.Task == contract.TaskAlign {
+		if err := n.freeName(job.Name); err != nil {
+			return nil, err
+		}
+	}
 	c, kind, err := n.draft(ctx, text, listen)
 	if err != nil {
 		return nil, keys.FindValue(err, text, "parameters")
@@ -46,6 +52,30 @@ func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)
 	}
 	n.keep(s)
 	return c, nil
+}
+
+// freeName refuses a second alignment of a name, whose rows jobs would take unasked in place of the first's. One that
+// may serve no job any more has no claim to its name.
+func (n *Node) freeName(name string) error {
+	for _, s := range n.allJobs() {
+		job, r := s.contract.Job, s.snapshot()
+		if job.Task != contract.TaskAlign || job.Name != name || !r.Removed.IsZero() || r.State == StateProposed ||
+			r.State.Final() && r.State != StateDone {
+			continue
+		}
+		short, instead := s.contract.Hash().Short(), "give another name"
+		if r.State == StateDone {
+			p, err := psi.ParamsOf(job)
+			if err == nil && n.config.Now().After(r.Ended.AddDate(0, 0, p.KeepDays)) {
+				continue
+			}
+			instead += fmt.Sprintf(", or remove that one: hanse remove %s", short)
+		} else {
+			instead += fmt.Sprintf(", or end that one: hanse cancel %s", short)
+		}
+		return fmt.Errorf("this node has an alignment %q, contract %s, which is %s: %s", name, short, r.State, instead)
+	}
+	return nil
 }
 
 // draft is Prepare up to the contract, of which nothing is kept anywhere.

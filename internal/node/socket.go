@@ -24,6 +24,15 @@ import (
 // waiting tells jobs that wait for consent.
 func waiting(s State) bool { return s == StateProposed }
 
+// leastDigits is how many digits of a contract's hash stand for a job at least.
+const leastDigits = 4
+
+// Means reports whether somebody who types which can mean a job: it is the job's name, or the first digits of its
+// contract's hash, as lists print them.
+func Means(which, name, contract string) bool {
+	return which == name || len(which) >= leastDigits && strings.HasPrefix(contract, which)
+}
+
 // find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
 // the command can be about, if there are any.
 func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
@@ -40,7 +49,7 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	var found, fitting []keys.Hash
 	var removed *jobState
 	for h, s := range all {
-		if s.contract.Job.Name == which || len(which) >= 4 && strings.HasPrefix(h.String(), which) {
+		if Means(which, s.contract.Job.Name, h.String()) {
 			if s.isRemoved() {
 				removed = s
 				continue
@@ -60,7 +69,7 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 			return keys.Hash{}, removedError(removed)
 		}
 		for _, j := range n.unread {
-			if j.Name == which || len(which) >= 4 && strings.HasPrefix(j.Contract, which) {
+			if Means(which, j.Name, j.Contract) {
 				return keys.Hash{}, errors.New(j.Reason)
 			}
 		}

@@ -132,7 +132,7 @@ func Job(w io.Writer, s *node.Status, which, dir string) error {
 	var alerts []node.Alert
 	for _, j := range s.Jobs {
 		names = append(names, j.Name)
-		if j.Name != which && (len(which) < 4 || !strings.HasPrefix(j.Contract, which)) {
+		if !node.Means(which, j.Name, j.Contract) {
 			continue
 		}
 		jobview.Row(t, &j.JobInfo, s.Time)

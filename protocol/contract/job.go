@@ -86,7 +86,8 @@ type Job struct {
 	// the name each party gave to its data; default "train"
 	Table string `toml:"table,omitempty"`
 	// over columns: the name of the alignment whose rows of the table are used, in its order; none: the whole table, which
-	// must have the same row ids everywhere
+	// must have the same row ids everywhere. Of a job that is yet to be proposed it may be the first digits of the
+	// alignment's contract
 	Rows string `toml:"rows,omitempty"`
 	// hash of the contract that made the alignment; filled in by the proposer's node
 	Alignment string `toml:"alignment,omitempty"`
@@ -264,12 +265,18 @@ func (j *Job) checkTask() error {
 		return fmt.Errorf("privacy is %q: an alignment is always %q", wording.Clip(j.Privacy), keys.PrivacySealed)
 	case (j.Task == TaskAlign || len(j.Servers) > 0) && (j.Rows != "" || j.Alignment != ""):
 		return fmt.Errorf("rows is %q: only a job over columns takes its rows from an alignment", wording.Clip(j.Rows))
-	case j.Rows != "" && !wording.IsWord(j.Rows):
-		return fmt.Errorf("rows is %q, want the name of an alignment", wording.Clip(j.Rows))
+	case j.Rows != "" && !wording.IsWord(j.Rows) && (j.Alignment != "" || !isDigits(j.Rows)):
+		return fmt.Errorf("rows is %q, want the name of an alignment, or the first digits of its contract's hash",
+			wording.Clip(j.Rows))
 	case j.Rows == "" && j.Alignment != "":
 		return fmt.Errorf("alignment is %q, and rows names none", j.Alignment)
 	}
 	return nil
+}
+
+// isDigits reports whether s can be the beginning of a hash.
+func isDigits(s string) bool {
+	return len(s) <= 2*len(keys.Hash{}) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Times until a job expires that not all have consented to.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/alignment"
@@ -337,17 +338,24 @@ func (n alignmentNetwork) Exchange(ctx context.Context, m psi.Message, data []by
 	return n.Session.Exchange(ctx, m.Kind, data, m.Size)
 }
 
-// completeRows finds the alignment that a job names: the newest one of that name that this node has.
+// completeRows finds the alignment that a job names: the newest one of that name that this node has, else the one whose
+// contract's hash begins so, by whose name the job then calls it.
 func (j *Jobs) completeRows(job *contract.Job) error {
 	if job.Rows == "" || job.Alignment != "" {
 		return nil
 	}
 	done := j.Finished(contract.TaskAlign, job.Rows)
-	if len(done) == 0 {
+	named := slices.IndexFunc(done, func(f jobs.Finished) bool { return f.Contract.Job.Name == job.Rows })
+	switch {
+	case len(done) == 0:
 		return fmt.Errorf("job %q: rows is %q, and this node has no alignment of that name: run hanse align --name %s first",
 			job.Name, wording.Clip(job.Rows), wording.Clip(job.Rows))
+	case named < 0 && len(done) > 1:
+		return fmt.Errorf("job %q: rows is %q, and the contracts of %d alignments begin so: give more digits, or a name",
+			job.Name, job.Rows, len(done))
 	}
-	job.Alignment = done[0].Contract.Hash().String()
+	found := done[max(0, named)].Contract
+	job.Rows, job.Alignment = found.Job.Name, found.Hash().String()
 	return nil
 }
 
@@ -365,7 +373,7 @@ func (j *Jobs) alignmentOf(job *contract.Job) (*alignment.Alignment, error) {
 		return nil, fail("the job does not say which alignment that is: propose it through a node that has it")
 	}
 	for _, done := range j.Finished(contract.TaskAlign, job.Rows) {
-		if done.Contract.Hash() != h {
+		if done.Contract.Hash() != h || done.Contract.Job.Name != job.Rows {
 			continue
 		}
 		p, err := psi.ParamsOf(done.Contract.Job)
