@@ -638,10 +638,13 @@ A new version can be shown next to the one it follows:
 					return err
 				}
 			}
+			signed := ""
 			if c.String("key") != "" {
-				if err := addOwnSignature(c, charter, parent); err != nil {
+				name, err := addOwnSignature(c, charter, parent)
+				if err != nil {
 					return fmt.Errorf("%s: %w", path, err)
 				}
+				signed = name + " has signed; "
 			}
 			if err := charterfile.Store(charter, path); err != nil {
 				return err
@@ -649,19 +652,23 @@ A new version can be shown next to the one it follows:
 			if c.Bool("json") {
 				return terminal.JSON(c.App.Writer, charterfile.NewReport(charter, nil, path))
 			}
-			fmt.Fprintf(c.App.Writer, "%s: %s\n", path, charterfile.Standing(charter))
+			fmt.Fprintf(c.App.Writer, "%s: %s%s\n", path, signed, charterfile.Standing(charter))
 			return nil
 		}),
 	}
 }
 
-// addOwnSignature signs a charter, once the owner of the key has seen it and agreed.
-func addOwnSignature(c *cli.Context, charter, parent *keys.SignedCharter) error {
+// addOwnSignature signs a charter, once the owner of the key has seen it and agreed, and returns whose it is.
+func addOwnSignature(c *cli.Context, charter, parent *keys.SignedCharter) (member string, err error) {
 	key, err := loadKey(c, c.String("key"))
 	if err != nil {
-		return err
+		return "", err
 	}
-	return signCharter(c, charter, parent, key.Key)
+	if err := signCharter(c, charter, parent, key.Key); err != nil {
+		return "", err
+	}
+	m, _ := charter.Member(key.Key.ID())
+	return m.Name, nil
 }
 
 // signCharter is addOwnSignature with a key that is read.

@@ -34,7 +34,7 @@ func workerCommand() *cli.Command {
 each for one run. A worker connects to its own node alone, reads the part of the rows
 that the node has written into the folder of --parts, and ends with status 0 when its
 shard is done at all parties. Ended before, it is to be started again with the same
-command: nothing is lost and nothing counted twice. Status 2 says that the command line
+command: nothing is lost and nothing counted twice. Status 64 says that the command line
 is wrong, such as another --of than the job has; then starting it again helps nobody.
 
    hanse worker key --job credit --shards 0-15 --for 48h --dir bank-node --out credit.key
@@ -187,19 +187,23 @@ func workersKey(path, job string, shard int) (*keys.PrivateKey, error) {
 
 // runWorker works until the shard is done.
 func runWorker(c *cli.Context) (err error) {
-	job, err := oneArgument(c, "job", "JOB")
-	if err != nil {
-		return err
+	var missing []string
+	for _, name := range []string{"node", "key", "shard", "of", "parts"} {
+		if !c.IsSet(name) {
+			missing = append(missing, "--"+name)
+		}
 	}
+	if c.Args().Len() != 1 {
+		missing = append(missing, "one JOB")
+	}
+	if len(missing) > 0 {
+		return usage.Errorf("the command lacks %s: hanse worker --node HOST:PORT --key FILE --shard I --of S --parts FOLDER "+
+			"JOB; hanse worker key makes the key", wording.List(missing, "and"))
+	}
+	job := c.Args().First()
 	log, err := terminal.NewLog(c.App.ErrWriter, c.String("log"), c.String("log-format"))
 	if err != nil {
 		return err
-	}
-	for _, name := range []string{"node", "key", "shard", "of", "parts"} {
-		if !c.IsSet(name) {
-			return usage.Errorf("--%s is missing: hanse worker --node HOST:PORT --key FILE --shard I --of S --parts FOLDER JOB",
-				name)
-		}
 	}
 	shard, of := c.Int("shard"), c.Int("of")
 	if shard < 0 || shard >= of {

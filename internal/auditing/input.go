@@ -243,7 +243,7 @@ func ReadColumns(in *audit.Input, data []string, how How) error {
 		}
 		options, err := how(i, path, said, trained)
 		if err != nil {
-			return err
+			return ofTable(path, name, err)
 		}
 		switch in.Contract.Job.Task {
 		case contract.TaskAlign:
@@ -254,10 +254,19 @@ func ReadColumns(in *audit.Input, data []string, how How) error {
 			in.Columns[i], err = trainedColumns(in, i, path, options)
 		}
 		if err != nil {
-			return err
+			return ofTable(path, name, err)
 		}
 	}
 	return nil
+}
+
+// ofTable says which table an error is about, and whose, where the error does not.
+func ofTable(path, party string, err error) error {
+	if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s, the table of %s: %w; --data %[2]s=FILE names the table that %[2]s brought to the job", path,
+		party, err)
 }
 
 // ReadStreams reads clients' streams, each PARTY=FILE, as their nodes do.
@@ -279,7 +288,7 @@ func ReadStreams(in *audit.Input, data []string) error {
 		}
 		s, err := readStream(path, label, texts(job.Parameters["columns"]))
 		if err != nil {
-			return err
+			return ofTable(path, name, err)
 		}
 		agreed, confirmed := consentedTable(in, i)
 		if s.Confirmed = confirmed && agreed == s.Table; confirmed && !s.Confirmed {

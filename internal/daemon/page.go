@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -104,7 +105,11 @@ func (p *pages) listen(where string) error {
 	} else {
 		listener, err = net.Listen("tcp", where)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("the page cannot listen on %s, where another program does: give --listen another port, or leave "+
+			"it out for a free one", where)
+	case err != nil:
 		return fmt.Errorf("the page cannot listen: %w", err)
 	}
 	server := &http.Server{
