@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -23,11 +24,15 @@ func jobsCommand() *cli.Command {
    hanse jobs --dir bank-node --show credit   # what it opens and what leaves this machine
    hanse jobs --dir telco-node --ref 7f3a2c   # what another member was told a code of
 
+Proposals that ended before all had consented, and that no other member refused, are
+counted on the last line; --all lists them, and so does --json, as "unanswered".
+
 Other members hear of a fault at this node by a code and a reference, such as 7f3a2c. The
 full text, which may have cells and paths, stays here: --ref prints it.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "show", Usage: "show one `JOB` whole, by its name or the first digits of its contract's hash"},
 			&cli.StringFlag{Name: "ref", Usage: "print the full text of the fault that others were told under this `REFERENCE`"},
+			&cli.BoolFlag{Name: "all", Usage: "list proposals too that ended without an answer"},
 			&cli.BoolFlag{Name: "removed", Usage: "list the jobs that were removed, of which contract and transcript stay"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON array on standard output"},
 			dirFlag(),
@@ -58,7 +63,12 @@ full text, which may have cells and paths, stays here: --ref prints it.`,
 			if c.IsSet("dir") {
 				dir = c.String("dir")
 			}
-			if err := jobview.List(terminal.Painted(c.App.Writer), jobs, time.Now(), dir); err != nil {
+			listed := len(jobs)
+			if !c.Bool("all") && !c.Bool("removed") {
+				jobs = slices.DeleteFunc(jobs, func(j node.JobInfo) bool { return j.Unanswered })
+			}
+			err = jobview.List(terminal.Painted(c.App.Writer), jobs, listed-len(jobs), time.Now(), dir)
+			if err != nil {
 				return err
 			}
 			disk, err := client.Disk(c.Context)
@@ -119,6 +129,9 @@ whose node was away. Its result waits here:
    hanse result credit-scores --dir bank-node --out scores.csv
    hanse result credit --dir bank-node --wait    # until it is done
 
+Of several jobs of a name it is the one that was done last; with --wait the one that is
+under way. The first digits of a contract name any other.
+
 Scores are held against what this node signed for when the job was done. The exit code
 is 0 for a job that is done, 1 for one that is under way or has ended another way.`,
 		Flags: []cli.Flag{
@@ -137,12 +150,47 @@ is 0 for a job that is done, 1 for one that is under way or has ended another wa
 			if c.Bool("wait") {
 				ask = client.Report
 			}
+			if which, err = meantResult(c, client, which); err != nil {
+				return err
+			}
 			report, err := ask(c.Context, which)
 			if err != nil {
 				return err
 			}
 			return printReport(c, client, report)
 		}),
+	}
+}
+
+// meantResult returns the digits of the job whose result a name means that several jobs have; else the name.
+func meantResult(c *cli.Context, client *node.Client, which string) (string, error) {
+	jobs, err := client.Jobs(c.Context)
+	if err != nil {
+		return "", err
+	}
+	var open []string
+	for _, j := range jobs {
+		if j.Name == which && !j.State.Final() {
+			open = append(open, j.Contract)
+		}
+	}
+	if c.Bool("wait") && len(open) > 0 {
+		if len(open) > 1 {
+			return which, nil // the node says which there are
+		}
+		return open[0], nil
+	}
+	if j, said := node.NewestDone(jobs, which); j != nil {
+		say(c, said)
+		return j.Contract, nil
+	}
+	return which, nil
+}
+
+// say tells the person something beside the results, if there is something.
+func say(c *cli.Context, said string) {
+	if said != "" {
+		terminal.Sentence(c.App.ErrWriter, "", said)
 	}
 }
 

@@ -242,7 +242,9 @@ func training(c *cli.Context, which string) (client *node.Client, job *node.JobI
 	}
 	jobs, running, err := client.Trainings(c.Context)
 	if err == nil {
-		job, err = jobview.Training(jobs, running, which, c.String("dir"))
+		var said string
+		job, said, err = jobview.Training(jobs, running, which, c.String("dir"))
+		say(c, said)
 	}
 	return client, job, running, err
 }

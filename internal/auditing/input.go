@@ -54,7 +54,7 @@ type Request struct {
 // Read reads it all.
 func Read(q Request) (*audit.Input, error) {
 	in := &audit.Input{Rows: q.Rows, Workers: q.Workers}
-	paths, err := transcriptPaths(q.Dirs, q.Given)
+	paths, err := transcriptPaths(q)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +104,11 @@ func Read(q Request) (*audit.Input, error) {
 type How func(party int, source string, said dataset.Options, part *fdskl.Model) (dataset.Options, error)
 
 // transcriptPaths finds the transcripts that arguments mean: a file, a job's folder, or at every node's
-// folder in dirs the job with that name or those first digits of its contract's hash.
-func transcriptPaths(dirs, args []string) ([]string, error) {
+// folder the job with that name or those first digits of its contract's hash. Of several of a name that is the one that
+// was done last at the first of the nodes.
+func transcriptPaths(q Request) ([]string, error) {
 	var paths []string
-	for _, arg := range args {
+	for _, arg := range q.Given {
 		info, err := os.Stat(arg)
 		switch {
 		case err == nil && info.IsDir():
@@ -117,7 +118,15 @@ func transcriptPaths(dirs, args []string) ([]string, error) {
 			paths = append(paths, arg)
 			continue
 		}
-		for _, dir := range dirs {
+		for i, dir := range q.Dirs {
+			if i == 0 {
+				// A folder that is no node's has no such jobs, and is told below.
+				kept, _ := node.ReadJobs(dir)
+				if j, said := node.NewestDone(kept, arg); j != nil {
+					terminal.Sentence(q.Told, "", said)
+					arg = j.Contract
+				}
+			}
 			folder, err := jobFolder(dir, arg)
 			if err != nil {
 				return nil, err

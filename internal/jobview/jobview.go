@@ -70,17 +70,22 @@ func ambiguous(which, what string, all []*node.JobInfo) error {
 }
 
 // Training finds the one training with a name, or whose contract's hash begins so, among those of the node in the
-// folder dir. Of several those count that are done, if there are any.
-func Training(jobs []node.JobInfo, running bool, which, dir string) (*node.JobInfo, error) {
+// folder dir. Of several of a name it is the one that was done last, and said says so.
+func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.JobInfo, said string, err error) {
+	if job, said = node.NewestDone(jobs, which); job != nil {
+		return job, said, nil
+	}
 	var names []string
-	var found, done []node.JobInfo
-	for _, j := range jobs {
+	var found, done []*node.JobInfo
+	for i := range jobs {
+		j := &jobs[i]
 		names = append(names, fmt.Sprintf("%s (%.8s, %s)", j.Name, j.Contract, j.State))
-		if node.Means(which, j.Name, j.Contract) {
-			found = append(found, j)
-			if j.State == node.StateDone {
-				done = append(done, j)
-			}
+		if !node.Means(which, j.Name, j.Contract) {
+			continue
+		}
+		found = append(found, j)
+		if j.State == node.StateDone {
+			done = append(done, j)
 		}
 	}
 	if len(done) > 0 {
@@ -88,18 +93,14 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (*node.JobIn
 	}
 	switch {
 	case len(found) == 1:
-		return &found[0], nil
+		return found[0], "", nil
 	case len(found) > 1:
-		var several []*node.JobInfo
-		for i := range found {
-			several = append(several, &found[i])
-		}
-		return nil, ambiguous(which, "trainings", several)
+		return nil, "", ambiguous(which, "trainings", found)
 	case running:
-		return nil, fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them%s", dir, which, dir,
+		return nil, "", fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them%s", dir, which, dir,
 			wording.DidYouMean(which, Names(jobs)))
 	}
-	return nil, fmt.Errorf("the node in %s has no training %q; it has %s", dir, which,
+	return nil, "", fmt.Errorf("the node in %s has no training %q; it has %s", dir, which,
 		cmp.Or(strings.Join(names, ", "), "none"))
 }
 

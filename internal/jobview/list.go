@@ -13,8 +13,9 @@ import (
 
 // List prints jobs as a table, in the order given; below a job stand who consented, why it stands as it does, and what
 // comes next. now is the time by which ages are; dir is the node's folder, as it was typed, empty for the default one.
-func List(out io.Writer, all []node.JobInfo, now time.Time, dir string) error {
-	if len(all) == 0 {
+// Of hidden jobs the last line says how many there are.
+func List(out io.Writer, all []node.JobInfo, hidden int, now time.Time, dir string) error {
+	if len(all) == 0 && hidden == 0 {
 		_, err := fmt.Fprintln(out, "there are no jobs yet; hanse train proposes one")
 		return err
 	}
@@ -24,7 +25,24 @@ func List(out io.Writer, all []node.JobInfo, now time.Time, dir string) error {
 		Row(t, &j, now)
 		Below(t, &j, dir)
 	}
-	return t.Flush()
+	if len(all) > 0 {
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if hidden > 0 {
+		terminal.Sentence(out, "", "not listed: "+wording.Count(hidden, "proposal")+" that ended unanswered (--all lists "+
+			"them)")
+	}
+	return nil
+}
+
+// inFolder is the flag that names a node's folder, as it was typed, nothing for the default one.
+func inFolder(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	return " --dir " + dir
 }
 
 // Heads begins a table of jobs.
@@ -77,9 +95,6 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 		say("waits until " + j.Expires)
 	}
 	if j.Next != "" {
-		if dir != "" {
-			dir = " --dir " + dir
-		}
-		say("next: " + j.Next + dir)
+		say("next: " + j.Next + inFolder(dir))
 	}
 }

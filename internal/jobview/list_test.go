@@ -26,7 +26,7 @@ func TestList(t *testing.T) {
 			Standing: "refused", Reason: "telco: not before the audit", Made: now.AddDate(0, 0, -9)},
 	}
 	var out bytes.Buffer
-	if err := List(&out, all, now, "bank-node"); err != nil {
+	if err := List(&out, all, 2, now, "bank-node"); err != nil {
 		t.Fatal(err)
 	}
 	const want = `contract  age    job     task     from   state
@@ -37,12 +37,13 @@ func TestList(t *testing.T) {
     gram 3 of 8, 37 %
 3f9a1c2d  9 d    old     predict  bank   refused
     telco: not before the audit
+not listed: 2 proposals that ended unanswered (--all lists them)
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 	out.Reset()
-	if err := List(&out, nil, now, ""); err != nil || !strings.Contains(out.String(), "there are no jobs yet") {
+	if err := List(&out, nil, 0, now, ""); err != nil || !strings.Contains(out.String(), "there are no jobs yet") {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -53,7 +54,7 @@ func TestListOfTheLongestNames(t *testing.T) {
 	j := node.JobInfo{Contract: strings.Repeat("ab", 32), Name: long, Task: "predict", Proposer: "m" + long[1:],
 		State: node.StateAgreed, Standing: "waiting for telco, insurer, retailer and the rest"}
 	var out bytes.Buffer
-	if err := List(&out, []node.JobInfo{j}, time.Now(), ""); err != nil {
+	if err := List(&out, []node.JobInfo{j}, 0, time.Now(), ""); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {

@@ -69,6 +69,8 @@ type JobInfo struct {
 	// Absent are the parties of a job over clients that do not come, and why, at its servers.
 	Absent  []Absence `json:"absent,omitempty"`
 	Audited *Audited  `json:"audited,omitempty"` // what its owner's latest audit concluded
+	// Unanswered says that it ended before all had consented, by nobody's refusal but the proposer's own.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 // infoOf says of a job what its contract says of it.
@@ -88,6 +90,26 @@ func sortInfos(all []JobInfo) {
 	})
 }
 
+// NewestDone is the job that a name means which several have: the one that was done last; said is a sentence that says
+// so. It is nil where the name is not several jobs', or none of them is done.
+func NewestDone(all []JobInfo, name string) (newest *JobInfo, said string) {
+	named := 0
+	for i := range all {
+		j := &all[i]
+		if j.Name != name {
+			continue
+		}
+		if named++; j.State == StateDone && (newest == nil || newest.Ended.Before(j.Ended)) {
+			newest = j
+		}
+	}
+	if newest == nil || named < 2 {
+		return nil, ""
+	}
+	return newest, fmt.Sprintf("%d jobs are called %q: this is about %.8s, the one that was done last", named, name,
+		newest.Contract)
+}
+
 // Jobs lists the node's jobs by time, the newest first, but for those that were removed.
 func (n *Node) Jobs() []JobInfo {
 	all := n.allJobs()
@@ -101,6 +123,7 @@ func (n *Node) Jobs() []JobInfo {
 		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
 		info.Held = n.heldBack(s)
+		info.Unanswered = s.unanswered(r, info.Proposer == info.Self)
 		if _, agreed := s.proof(); agreed || info.Proposer != info.Self { // else it ends at Expires
 			info.StartBy = s.startBy()
 		}
@@ -139,6 +162,14 @@ func (n *Node) Jobs() []JobInfo {
 	infos = slices.AppendSeq(infos, maps.Values(n.unread))
 	sortInfos(infos)
 	return infos
+}
+
+// unanswered reports whether the job ended before all had consented, by nobody's refusal but the proposer's own.
+func (s *jobState) unanswered(r statusRecord, ours bool) bool {
+	if _, agreed := s.proof(); agreed || r.Session > 0 {
+		return false
+	}
+	return r.State == StateExpired || r.State == StateCancelled || ours && r.State == StateRefused && r.Consent == nil
 }
 
 // describe says how the job stands: how far it has come, and for whom it waits.

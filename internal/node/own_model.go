@@ -68,7 +68,7 @@ func (c *Client) Trainings(ctx context.Context) (all []JobInfo, running bool, er
 	running = err == nil
 	if errors.Is(err, errNoNode) {
 		var found error
-		if all, found = readJobs(c.dir); found == nil {
+		if all, found = ReadJobs(c.dir); found == nil {
 			err = nil
 		} else if !errors.Is(found, fs.ErrNotExist) {
 			err = errors.Join(err, found)
@@ -91,9 +91,9 @@ func (c *Client) TablePath(ctx context.Context, name string) (string, error) {
 // NoNode reports whether an error is that no node runs.
 func NoNode(err error) bool { return errors.Is(err, errNoNode) }
 
-// readJobs lists the jobs in the folder of a node that does not run. A folder that cannot be read is left out, as the
-// node would set it aside. The error is fs.ErrNotExist where no node has been started.
-func readJobs(dir string) ([]JobInfo, error) {
+// ReadJobs lists the jobs in the folder of a node, also of one that does not run. A folder that cannot be read is left
+// out, as the node would set it aside. The error is fs.ErrNotExist where no node has been started.
+func ReadJobs(dir string) ([]JobInfo, error) {
 	who, err := ReadIdentity(dir)
 	if err != nil {
 		return nil, err
@@ -120,8 +120,9 @@ func readJobs(dir string) ([]JobInfo, error) {
 		if err != nil {
 			continue
 		}
-		if i := partyWith(c, id); i >= 0 && !removedFrom(folder, h) {
+		if i, r := partyWith(c, id), readStatus(folder, h); i >= 0 && r.Removed.IsZero() {
 			info := infoOf(c, c.Parties[i].Name)
+			info.Made, info.Ended = r.Made, r.Ended
 			info.State, info.Reason = readStanding(folder, c, info.Self)
 			all = append(all, info)
 		}
@@ -130,11 +131,13 @@ func readJobs(dir string) ([]JobInfo, error) {
 	return all, nil
 }
 
-// removedFrom reports whether a job's folder says that its owner has removed what the job left.
-func removedFrom(folder string, h keys.Hash) bool {
-	var r statusRecord
+// readStatus reads what is kept of a job beside its contract and its ending, nothing where that cannot be read.
+func readStatus(folder string, h keys.Hash) (r statusRecord) {
 	text, err := vault.ReadFile(filepath.Join(folder, statusFile), h)
-	return err == nil && keys.DecodeStrict(statusFile, text, &r) == nil && !r.Removed.IsZero()
+	if err == nil && keys.DecodeStrict(statusFile, text, &r) != nil {
+		return statusRecord{}
+	}
+	return r
 }
 
 // readContract reads a job's contract from its folder: the envelope or, where that cannot be read, the copy.

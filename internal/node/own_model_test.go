@@ -96,7 +96,7 @@ func (l *testNetwork) folder(i int) string { return filepath.Join(l.dirs[i], "no
 // ownJob returns what a party's folder says of a job.
 func (l *testNetwork) ownJob(i int, h keys.Hash) *JobInfo {
 	l.t.Helper()
-	all, err := readJobs(l.folder(i))
+	all, err := ReadJobs(l.folder(i))
 	if err != nil {
 		l.t.Fatal(err)
 	}
