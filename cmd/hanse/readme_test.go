@@ -190,7 +190,7 @@ func TestWalkOfShards(t *testing.T) {
 			t.Errorf("the page shows the line %q, which no command printed:\n%s", line, printed)
 		}
 	}
-	if !strings.Contains(printed, "score new rows with") {
+	if !strings.Contains(printed, "see the model with") {
 		t.Errorf("the training did not end well:\n%s", printed)
 	}
 }

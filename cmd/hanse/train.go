@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -195,11 +196,13 @@ func propose(c *cli.Context, text []byte) error {
 	report, err := client.Launch(c.Context, contract, screen.Show)
 	screen.End()
 	if c.Context.Err() != nil {
-		dir := c.String("dir")
+		dir := wording.Quoted(c.String("dir"))
 		return errors.Join( // each on a line of its own
 			errors.New("interrupted: this command has ended, and the job goes on at the nodes"),
-			fmt.Errorf("    hanse result %.8s --wait --dir %s   waits for its result", contract, dir),
-			fmt.Errorf("    hanse cancel %.8s --dir %s          ends it, at all its parties", contract, dir))
+			errors.New("wait for its result with"),
+			fmt.Errorf("    hanse result %.8s --wait --dir %s", contract, dir),
+			errors.New("or end it, at all its parties, with"),
+			fmt.Errorf("    hanse cancel %.8s --dir %s", contract, dir))
 	}
 	if err != nil {
 		return err
@@ -270,7 +273,15 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, r)
 	}
-	return jobview.Report(c.App.Writer, r, c.String("dir"))
+	all, err := client.Jobs(c.Context)
+	if err != nil {
+		return err
+	}
+	return jobview.Report(c.App.Writer, r, &jobview.Steps{Jobs: all, Dir: c.String("dir"), Now: time.Now(),
+		Has: func(table string) bool {
+			_, err := client.TablePath(c.Context, table)
+			return err == nil
+		}})
 }
 
 // writeOut writes scores to where the owner wants them.

@@ -104,8 +104,8 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.J
 		cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Report prints what a node says of a finished job; dir is its folder, for the commands that come next.
-func Report(out io.Writer, r *jobs.Report, dir string) error {
+// Report prints what a node says of a finished job, and what comes next.
+func Report(out io.Writer, r *jobs.Report, steps *Steps) error {
 	if notice := r.First(); notice != "" {
 		terminal.Sentence(out, "", notice)
 	}
@@ -172,22 +172,7 @@ func Report(out io.Writer, r *jobs.Report, dir string) error {
 	fmt.Fprintf(out, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
 	jobs.WriteEgress(out, r.Egress, true)
 	fmt.Fprintln(out)
-	next := func(what, command string, args ...any) { // a command stands on a line of its own, to be copied whole
-		fmt.Fprintf(out, "%s\n    %s\n", what, fmt.Sprintf(command, args...))
-	}
-	next("audit it with", "hanse audit %s --dir %s", r.Contract[:8], dir)
-	if r.Online != nil {
-		next("see its model with", "hanse model show %s --dir %s", r.Contract[:8], dir)
-	}
-	if a := r.Aligned; a != nil {
-		next("train on these rows, for "+wording.Count(a.KeepDays, "day")+", by this line of a job file",
-			"rows = %q", a.Name)
-		next("score them with", "hanse predict --model MODEL --table %s --rows %s --dir %s", a.Table, a.Name, dir)
-	}
-	if r.Trained != nil {
-		next("score new rows with", "hanse predict --model %s --table test --dir %s", r.Contract[:8], dir)
-		next("see the model with", "hanse model show %s --dir %s", r.Contract[:8], dir)
-	}
+	steps.write(out, r)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func inFolder(dir string) string {
 	if dir == "" {
 		return ""
 	}
-	return " --dir " + dir
+	return " --dir " + wording.Quoted(dir)
 }
 
 // Heads begins a table of jobs.
@@ -95,6 +95,6 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 		say("waits until " + j.Expires)
 	}
 	if j.Next != "" {
-		say("next: " + j.Next + inFolder(dir))
+		t.Command("next:", terminal.Printable(j.Next+inFolder(dir)))
 	}
 }

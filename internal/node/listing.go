@@ -27,6 +27,9 @@ type JobInfo struct {
 	Self      string   `json:"self"`              // this node's name
 	Privacy   string   `json:"privacy"`
 	Topology  string   `json:"topology"`
+	Table     string   `json:"table,omitempty"`     // the name of its data
+	Rows      string   `json:"rows,omitempty"`      // the name of the alignment that its rows are from
+	Alignment string   `json:"alignment,omitempty"` // that alignment's contract
 	State     State    `json:"state"`
 	Reason    string   `json:"reason,omitempty"`
 	Expires   string   `json:"expires,omitempty"` // of a proposal
@@ -79,7 +82,8 @@ func infoOf(c *contract.Contract, self string) JobInfo {
 	return JobInfo{
 		Contract: c.Hash().String(), Name: j.Name, Algorithm: j.Algorithm, Task: j.Task,
 		Proposer: j.Proposer, Parties: j.Parties,
-		Servers: j.Servers, Self: self, Privacy: j.Privacy, Topology: j.Topology, Expires: j.Expires,
+		Servers: j.Servers, Self: self, Privacy: j.Privacy, Topology: j.Topology, Table: j.Table, Rows: j.Rows,
+		Alignment: j.Alignment, Expires: j.Expires,
 	}
 }
 
@@ -157,7 +161,7 @@ func (n *Node) Jobs() []JobInfo {
 		if named[name] > 1 {
 			name = infos[i].Contract[:8]
 		}
-		infos[i].Next = nextCommand(&infos[i], name)
+		infos[i].Next = nextCommand(&infos[i], name, n.tables.Has(scoredTable))
 	}
 	infos = slices.AppendSeq(infos, maps.Values(n.unread))
 	sortInfos(infos)
@@ -206,8 +210,12 @@ func (s *jobState) describe(info *JobInfo) {
 	}
 }
 
-// nextCommand is what a person at this node types next about a job, empty where there is nothing to do.
-func nextCommand(j *JobInfo, name string) string {
+// scoredTable is the table that hanse predict scores where nobody says another.
+const scoredTable = "test"
+
+// nextCommand is what a person at this node types next about a job, empty where there is nothing to do; scores says
+// whether the node has the table that is scored.
+func nextCommand(j *JobInfo, name string, scores bool) string {
 	switch {
 	case j.Held:
 		return "hanse resume " + name
@@ -219,9 +227,9 @@ func nextCommand(j *JobInfo, name string) string {
 		return "hanse result " + name + " --wait"
 	case j.State != StateDone: // a pause says itself what mends it
 		return ""
-	case j.Task == contract.TaskTrain && len(j.Servers) == 0:
+	case j.Task == contract.TaskTrain && len(j.Servers) == 0 && j.Rows == "" && scores: // else its result says it
 		return "hanse predict --model " + name + " --table test"
-	case j.Task == contract.TaskTrain:
+	case j.Task == contract.TaskTrain && len(j.Servers) > 0:
 		return "hanse model show " + name
 	}
 	return "hanse result " + name

@@ -45,10 +45,20 @@ func (t *Table) Note(text string) {
 	if text == "" {
 		return
 	}
+	t.below(Wrap(Columns, t.indent+strings.Repeat(" ", foldIndent), text))
+}
+
+// Command puts a command below the last row, behind a word, on one line however long it is: it is to be copied whole.
+func (t *Table) Command(word, command string) {
+	t.below(t.indent + strings.Repeat(" ", foldIndent) + word + " " + command + "\n")
+}
+
+// below keeps lines that stand below the last row.
+func (t *Table) below(lines string) {
 	if t.notes == nil {
 		t.notes = make(map[int][]string)
 	}
-	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], text)
+	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], lines)
 }
 
 // Write implements io.Writer: each line is a row, whose cells stand apart by tabs.
@@ -81,7 +91,7 @@ func (t *Table) Flush() error {
 				b.WriteString(strings.TrimRight(t.indent+line, " ") + "\n")
 			}
 			for _, note := range t.notes[at+i] {
-				b.WriteString(Wrap(Columns, t.indent+strings.Repeat(" ", foldIndent), note))
+				b.WriteString(note)
 			}
 		}
 		if at += end; at < len(t.rows) {

@@ -3,6 +3,7 @@ package wording
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -43,6 +44,17 @@ func Line(s string, most int) string {
 		s = strings.TrimSpace(strings.ToValidUTF8(s[:most], ""))
 	}
 	return s
+}
+
+// plainWord is a word that every shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:@%+=,-]+$`)
+
+// Quoted writes a word of a command as a shell reads it.
+func Quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // List writes names as a sentence does: "a", "a and b", "a, b and c", with the given word before the last.
