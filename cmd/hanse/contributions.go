@@ -37,7 +37,9 @@ Each training and each prediction is a job of its own, called NAME-without-PARTY
 contract that its parties consent to; the one that is left out is asked nothing. It costs
 as much as the first training, once for each party, and opens another model's scores of
 the table's rows to this node: of sealed models up to 10 bits a row each. Run it where the
-labels are. At least three parties must be left in each job.`,
+labels are. The table must have the same row ids at all parties: rows of an alignment are not
+scored. At least three parties must be left in each job. It asks before each job; without a
+terminal --yes consents to all.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "table", Value: "test", Usage: "`NAME` of the table to score, which has labels here"},
 			&cli.StringSliceFlag{Name: "without", Usage: "leave out this `PARTY` alone; may be repeated (default: each but " +
@@ -77,8 +79,11 @@ func contributions(c *cli.Context) error {
 	}
 	n := len(left)
 	fmt.Fprint(c.App.ErrWriter, wording.Wrap(80, "", fmt.Sprintf("%s and as many predictions of table %q follow, beside "+
-		"the one of the whole model: each costs about what the first one did", wording.Count(n, "training"),
-		c.String("table"))))
+		"the one of the whole model: each costs about what the first one did. Table %[2]q must have the same row ids at all "+
+		"parties: no alignment's rows are scored here.", wording.Count(n, "training"), c.String("table"))))
+	if _, ok := person(c).Terminal(); !ok && !c.Bool("yes") { // before anybody is asked anything
+		return fmt.Errorf("%w: nothing was proposed; add --yes to consent to all these jobs", terminal.ErrNobody)
+	}
 	all, err := scoresOf(c, client, job, model.Contract)
 	if err != nil {
 		return err
