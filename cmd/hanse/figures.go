@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -79,17 +80,10 @@ rows with labels that it had scored. It stays on this machine and opens nothing;
 // showCard prints what a party can say of a model in parts, and writes its page where one is asked for.
 func showCard(c *cli.Context, job *node.JobInfo) error {
 	card, err := node.ReadCard(c.String("dir"), job)
+	if err == nil {
+		err = writeCardPage(c, card)
+	}
 	if err != nil {
-		return err
-	}
-	p := page.Page{Title: "Model " + card.Job, Figures: card.Figures, Missing: jobview.NoFigures(card)}
-	if s := jobview.OtherThreshold(card); s != "" {
-		p.Note = s
-	}
-	for _, f := range jobview.CardFacts(card) {
-		p.Facts = append(p.Facts, page.Fact{Name: f[0], Value: f[1]})
-	}
-	if err := writePage(c, p); err != nil {
 		return err
 	}
 	if c.Bool("json") {
@@ -98,27 +92,46 @@ func showCard(c *cli.Context, job *node.JobInfo) error {
 	return jobview.Card(c.App.Writer, card)
 }
 
+// writeCardPage writes the page of a model in parts to where --report says.
+func writeCardPage(c *cli.Context, card *node.Card) error {
+	p := page.Page{Title: "Model " + card.Job, Figures: card.Figures, Missing: jobview.NoFigures(card)}
+	if s := jobview.OtherThreshold(card); s != "" {
+		p.Note = s
+	}
+	for _, f := range jobview.CardFacts(card) {
+		p.Facts = append(p.Facts, page.Fact{Name: f[0], Value: f[1]})
+	}
+	return writePage(c, p)
+}
+
+// scored are the rows of a table that a model has scored.
+type scored struct {
+	training string // the contract of the model's training
+	model    string // what that is called
+	table    string
+	file     []byte // the scores
+}
+
 // showScored makes the figures of scored rows where they are asked for, prints them beside the scores, and writes
-// their page. r are those that the node made, if any; scores are as the scores file has them.
-func showScored(c *cli.Context, client *node.Client, training string, r *figures.Report,
-	scores []byte) (*figures.Report, error) {
+// their page. r are those that the node made, if any.
+func showScored(c *cli.Context, client *node.Client, s scored, r *figures.Report) (*figures.Report, error) {
 	if file := c.String("labels"); file != "" {
 		path, err := filepath.Abs(file)
 		if err != nil {
 			return nil, err
 		}
-		if r, err = figuresOf(c, client, training, path, scores); err != nil {
+		if r, err = figuresOf(c.Context, client, s, path); err != nil {
 			return nil, err
 		}
 	}
 	if r == nil {
 		if c.String("report") != "" {
 			return nil, fmt.Errorf("there are no figures to report: table %q has no labels; name a file of ids and labels "+
-				"with --labels FILE", c.String("table"))
+				"with --labels FILE", s.table)
 		}
 		return nil, nil
 	}
-	title := fmt.Sprintf("Scores of table %s by %s", c.String("table"), c.String("model"))
+	title := fmt.Sprintf("Scores of table %s by %s", s.table, s.model)
 	if err := writePage(c, page.Page{Title: title, Figures: r}); err != nil {
 		return nil, err
 	}
@@ -129,12 +142,12 @@ func showScored(c *cli.Context, client *node.Client, training string, r *figures
 }
 
 // figuresOf asks the node for the figures of a table's scores, with the labels in a file where one is named.
-func figuresOf(c *cli.Context, client *node.Client, training, labels string, scores []byte) (*figures.Report, error) {
-	asked := node.ScoredRows{Table: c.String("table"), Labels: labels, Scores: scores}
-	if err := asked.Training.UnmarshalText([]byte(training)); err != nil {
+func figuresOf(ctx context.Context, client *node.Client, s scored, labels string) (*figures.Report, error) {
+	asked := node.ScoredRows{Table: s.table, Labels: labels, Scores: s.file}
+	if err := asked.Training.UnmarshalText([]byte(s.training)); err != nil {
 		return nil, err
 	}
-	return client.Figures(c.Context, asked)
+	return client.Figures(ctx, asked)
 }
 
 // writePage writes a page to where --report says.

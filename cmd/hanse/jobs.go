@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -128,6 +129,10 @@ whose node was away. Its result waits here:
    hanse result credit --dir telco-node
    hanse result credit-scores --dir bank-node --out scores.csv
    hanse result credit --dir bank-node --wait    # until it is done
+   hanse result credit-scores --dir bank-node --out scores.csv --report scores.html
+
+With --report the figures are a page, as hanse predict writes it of a prediction's scores and
+hanse model show of a training over columns.
 
 Of several jobs of a name it is the one that was done last; with --wait the one that is
 under way. The first digits of a contract name any other.
@@ -138,6 +143,8 @@ is 0 for a job that is done, 1 for one that is under way or has ended another wa
 			&cli.BoolFlag{Name: "wait", Usage: "wait until the job has ended"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write scores to this `FILE` (default: standard " +
 				"output)"},
+			labelsFlag(),
+			pageFlag(),
 			jsonFlag(),
 			dirFlag(),
 		},
@@ -154,12 +161,36 @@ is 0 for a job that is done, 1 for one that is under way or has ended another wa
 				return err
 			}
 			report, err := ask(c.Context, which)
+			if err == nil {
+				err = reportCard(c, client, report)
+			}
 			if err != nil {
 				return err
 			}
 			return printReport(c, client, report)
 		}),
 	}
+}
+
+// reportCard writes the page of a training's model where --report asks for it, and refuses what asks for figures of a
+// job that has none. Those of a prediction are written with its scores.
+func reportCard(c *cli.Context, client *node.Client, r *jobs.Report) error {
+	switch {
+	case !c.IsSet("report") && !c.IsSet("labels") || r.Scores != "":
+		return nil
+	case r.Trained == nil || c.IsSet("labels"):
+		return usage.Errorf("--report and --labels are of scores that opened to this node, and --report of a training over "+
+			"columns; job %q is neither here", r.Job)
+	}
+	_, job, _, err := training(c, r.Contract)
+	if err != nil {
+		return err
+	}
+	card, err := node.ReadCard(c.String("dir"), job)
+	if err != nil {
+		return err
+	}
+	return writeCardPage(c, card)
 }
 
 // meantResult returns the digits of the job whose result a name means that several jobs have; else the name.

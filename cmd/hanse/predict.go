@@ -139,6 +139,11 @@ func predict(c *cli.Context) error {
 	if job.OpenTo == "" {
 		job.OpenTo = model.Self
 	}
+	for _, name := range []string{"report", "labels"} {
+		if c.IsSet(name) && (job.OpenTo != model.Self || c.Bool("serve")) {
+			return usage.Errorf("--%s is for the scores of a whole table that open to this node: leave it out", name)
+		}
+	}
 	if c.Bool("serve") {
 		job.Name, job.Requests = model.Name+"-live", c.Int("requests")
 	}
@@ -147,7 +152,7 @@ func predict(c *cli.Context) error {
 		return usage.Errorf("--serve answers rows one by one, which no worker does: leave --shards out")
 	}
 	if !c.Bool("serve") && job.OpenTo == model.Self {
-		if done, err := knownScores(c, client, &job); done || err != nil {
+		if done, err := knownScores(c, client, model, &job); done || err != nil {
 			if err == nil {
 				sayEvent(c, model)
 			}
@@ -187,7 +192,7 @@ func sayEvent(c *cli.Context, training *node.JobInfo) {
 
 // knownScores delivers the scores of the rows that a prediction is of from the node's own file, if it has all of them,
 // and reports whether it did.
-func knownScores(c *cli.Context, client *node.Client, job *contract.Job) (bool, error) {
+func knownScores(c *cli.Context, client *node.Client, model *node.JobInfo, job *contract.Job) (bool, error) {
 	if job.Privacy != keys.PrivacySealed {
 		return false, nil
 	}
@@ -203,12 +208,13 @@ func knownScores(c *cli.Context, client *node.Client, job *contract.Job) (bool, 
 			return true, err
 		}
 	}
+	s := scored{training: job.Model, model: model.Name, table: job.Table, file: data}
 	var found *figures.Report
 	if c.String("labels") == "" {
 		// A table without labels has no figures, which is no fault.
-		found, _ = figuresOf(c, client, job.Model, "", data)
+		found, _ = figuresOf(c.Context, client, s, "")
 	}
-	if found, err = showScored(c, client, job.Model, found, data); err != nil || !c.Bool("json") {
+	if found, err = showScored(c, client, s, found); err != nil || !c.Bool("json") {
 		return true, err
 	}
 	return true, terminal.JSON(c.App.Writer, &jobs.Report{Job: job.Name, Party: job.OpenTo, Rows: rows,

@@ -243,6 +243,10 @@ func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text 
 
 // printReport prints what the proposer's node says of a finished job.
 func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
+	all, err := client.Jobs(c.Context)
+	if err != nil {
+		return err
+	}
 	if r.Missed != "" {
 		fmt.Fprintf(c.App.ErrWriter, "%s; what it had until then is here\n", r.Missed)
 	}
@@ -264,7 +268,16 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 			err = writeOut(c, data)
 		}
 		if err == nil {
-			r.Figures, err = showScored(c, client, r.Model, r.Figures, data)
+			s := scored{training: r.Model, model: fmt.Sprintf("%.8s", r.Model), file: data}
+			for _, j := range all {
+				switch j.Contract {
+				case r.Model:
+					s.model = j.Name
+				case r.Contract:
+					s.table = j.Table
+				}
+			}
+			r.Figures, err = showScored(c, client, s, r.Figures)
 		}
 		if err != nil || !c.Bool("json") {
 			return err
@@ -272,10 +285,6 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	}
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, r)
-	}
-	all, err := client.Jobs(c.Context)
-	if err != nil {
-		return err
 	}
 	return jobview.Report(c.App.Writer, r, &jobview.Steps{Jobs: all, Dir: c.String("dir"), Now: time.Now(),
 		Has: func(table string) bool {
