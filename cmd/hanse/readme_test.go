@@ -26,7 +26,7 @@ var documents = []string{
 	"README.md", "examples/credit/README.md", "examples/pofmkl/README.md", "examples/gfml/README.md",
 	"examples/ofmsft/README.md",
 	"docs/glm.md", "docs/model-format.md", "docs/consent.md", "docs/performance.md", "docs/policy.md", "docs/tables.md",
-	"docs/install.md", "docs/shards.md",
+	"docs/install.md", "docs/shards.md", "docs/day-one.md",
 }
 
 // flagWord finds the long flags of a command line.
