@@ -315,7 +315,7 @@ func TestCancelAndResult(t *testing.T) {
 	if out, code := hanse("bank", "cancel", "trial", "--reason", "another table"); code != 0 {
 		t.Errorf("cancel: %d, %s", code, out)
 	}
-	if out, _ := hanse("bank", "jobs"); !strings.Contains(out, "cancelled\n    another table\n") {
+	if out, _ := hanse("bank", "jobs", "--all"); !strings.Contains(out, "cancelled\n    another table\n") {
 		t.Errorf("the job is listed as\n%s", out)
 	}
 	if out, code := hanse("bank", "cancel", "trial"); code != exitFailed || !strings.Contains(out,

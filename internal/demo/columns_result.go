@@ -129,9 +129,72 @@ func (d *columns) printResult() error {
 	if r.Privacy == fdskl.Published {
 		home = "by the published protocol, which gives columns away"
 	}
-	_, err := fmt.Fprintf(d.Out, "\n%s", wording.Wrap(wording.Columns, "", fmt.Sprintf("%s, and %s. %s, %s.", says, home,
-		guessing, pooled)))
+	rarer, rare := r.rarer()
+	if rare {
+		says += fmt.Sprintf(", AUC %.4f", r.Figures.Binary.AUC.Value)
+	}
+	says = wording.Wrap(wording.Columns, "", fmt.Sprintf("%s, and %s. %s, %s.", says, home, guessing, pooled))
+	if rare {
+		says += wording.Wrap(wording.Columns, "", fmt.Sprintf("%.3g %% of these rows are of the rarer class: guessing the "+
+			"other is right so often that the error says little. Look at the AUC.",
+			100*float64(rarer)/float64(r.Figures.Binary.Rows)))
+	}
+	if rarer > 0 && rarer < fewRows {
+		says += wording.Wrap(wording.Columns, "", fmt.Sprintf("The rarer class has %s only: these figures are rough.",
+			wording.Count(rarer, "test row")))
+	}
+	if alone := r.asGoodAlone(rare); alone != "" {
+		says += wording.Wrap(wording.Columns, "", alone)
+	}
+	_, err := fmt.Fprintf(d.Out, "\n%s", says)
 	return err
+}
+
+// Below so many rows of the rarer class figures are rough, and below one row in so many the error says little.
+const (
+	fewRows  = 20
+	rareTime = 10
+)
+
+// rarer counts the test rows of the rarer of two classes, 0 of any other target; rare: they are so few that the error
+// says little.
+func (r *columnsResult) rarer() (rows int, rare bool) {
+	if r.Figures == nil || r.Figures.Binary == nil {
+		return 0, false
+	}
+	b := r.Figures.Binary
+	rows = min(b.Positives, b.Rows-b.Positives)
+	return rows, b.AUC != nil && rareTime*rows < b.Rows
+}
+
+// asGoodAlone says which party's columns alone do as well as all, the best of them, and how well: by the error, or
+// where that says little by the AUC; "" where none do.
+func (r *columnsResult) asGoodAlone(rare bool) string {
+	const says = "%s's columns alone do as well: %s. The others' add nothing here."
+	if rare {
+		for _, rival := range r.Figures.Against {
+			party, alone := strings.CutSuffix(rival.Name, figures.Alone)
+			if alone && rival.AUC != nil && rival.AUC.Value >= r.Figures.Binary.AUC.Value {
+				return fmt.Sprintf(says, party, fmt.Sprintf("AUC %.4f", rival.AUC.Value))
+			}
+		}
+		return ""
+	}
+	best := -1
+	for i, b := range r.Baselines {
+		if b.Party != "" && b.Error <= r.TestError && (best < 0 || b.Error < r.Baselines[best].Error) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	b := r.Baselines[best]
+	how := fmt.Sprintf("%.4g %% wrong", 100*b.Error)
+	if r.TestRMSE != nil {
+		how = fmt.Sprintf("RMSE %.4f", b.Error)
+	}
+	return fmt.Sprintf(says, b.Party, how)
 }
 
 // printAudit prints the lines that say what an audit found.

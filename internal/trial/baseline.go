@@ -24,7 +24,8 @@ const linearLambda = 1e-6
 // Baseline is how a model without a federation does on the test rows.
 type Baseline struct {
 	Name    string  `json:"name"`
-	Error   float64 `json:"error"` // share of wrong labels, or root mean square error
+	Party   string  `json:"party,omitempty"` // whose columns alone it knows
+	Error   float64 `json:"error"`           // share of wrong labels, or root mean square error
 	Seconds float64 `json:"seconds"`
 }
 
@@ -99,7 +100,9 @@ func (d *Data) Alone(ctx context.Context, p fdskl.Params, party int, owner keys.
 	if party > 0 {
 		name += ", given the labels"
 	}
-	return d.kernel(ctx, name, p, []*dataset.Table{train}, []*dataset.Table{test}, []keys.ID{owner}, workers)
+	b, err := d.kernel(ctx, name, p, []*dataset.Table{train}, []*dataset.Table{test}, []keys.ID{owner}, workers)
+	b.Party = d.Names[party]
+	return b, err
 }
 
 // withLabel returns a party's table with the label's column.
