@@ -243,6 +243,40 @@ func TestTooFewCommonRowsEndTheJobWithNothing(t *testing.T) {
 	}
 }
 
+// TestANameIsOneAlignments: of two that are proposed under one name at the same time the first to begin has it, until
+// no job may use it.
+func TestANameIsOneAlignments(t *testing.T) {
+	l := newTestNetwork(t, 3, 1)
+	var later atomic.Int64 // days
+	l.now = func() time.Time { return time.Now().AddDate(0, 0, int(later.Load())) }
+	customers{50, 3}.write(l, same)
+	l.startAll()
+	text := l.align("customers", "train", "min_rows = 20\nkeep_days = 3")
+	first, err := l.nodes[0].Prepare(t.Context(), text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := l.nodes[0].Prepare(t.Context(), text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.nodes[0].Launch(t.Context(), first.Hash(), func(jobs.Event) {}); err != nil {
+		t.Fatal(err)
+	}
+	want := `this node has an alignment "customers", contract ` + first.Hash().Short() + `, which is done`
+	_, err = l.nodes[0].Launch(t.Context(), second.Hash(), func(jobs.Event) {})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the second one of the name: %v", err)
+	}
+	if _, err := l.nodes[0].Prepare(t.Context(), text, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a third one: %v", err)
+	}
+	later.Store(4)
+	if _, _, err := l.propose(text); err != nil {
+		t.Errorf("after its days: %v", err)
+	}
+}
+
 // TestAnAlignmentOutlivesItsStatus: a bit flips in the status of an alignment that is done, at each party in turn. The
 // alignment stays done, with its time, and a training on it runs; it expires when it would have.
 func TestAnAlignmentOutlivesItsStatus(t *testing.T) {

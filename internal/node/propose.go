@@ -313,6 +313,13 @@ func (n *Node) launch(ctx context.Context, h keys.Hash, person string, listen fu
 	n.listen(h, listen)
 	defer n.listen(h, nil)
 	var err error
+	if job := s.contract.Job; job.Task == contract.TaskAlign && s.status() == StateProposed {
+		err = n.freeName(job.Name) // which another command may have taken since
+	}
+	if err != nil {
+		s.abandoned.Store(true)
+		return nil, err
+	}
 	if n.config.Policy.ApprovalsWanted() > 0 {
 		err = n.awaitApprovals(ctx, s)
 	} else if _, err = n.consentHere(s, Decision{Contract: h, Yes: true, Person: person}); err != nil {
