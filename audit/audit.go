@@ -198,7 +198,11 @@ func (a *auditor) attack(ctx context.Context) error {
 		a.report.Attacks = append(a.report.Attacks, r.attacks...)
 		a.report.Checks = append(a.report.Checks, r.checks...)
 	}
-	a.report.Attacks = append(a.report.Attacks, views.Membership(a.in.Contract))
+	membership := views.Membership(a.in.Contract)
+	if membership.Verdict == finding.Clean && len(a.unread()) > 0 {
+		membership.Verdict = finding.NotRead
+	}
+	a.report.Attacks = append(a.report.Attacks, membership)
 	return nil
 }
 

@@ -102,9 +102,9 @@ func TestAClientsTranscriptAloneIsDisclosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "P0 learns sums over clients of what their rows made of the model, round by round; of a part that few clients work on, " +
+	want := "Not read: the transcripts of p0, p1, p3 and p4. P0 learns sums over clients of what their rows made of the model, round by round; of a part that few clients work on, " +
 		"one client's alone, without its name, as the contract had announced. P1, p2, p3 and p4 learn the model as all clients' rows have made it so far. " +
-		"Not looked at: the transcripts of p0, p1, p3 and p4, the charter and 1 attack not tried."
+		"Not looked at: the charter and 1 attack not tried."
 	if r.Verdict != finding.Disclosed || !strings.HasPrefix(r.Summary, want) || len(r.Federations) != 0 ||
 		len(r.Attacks) != 1 || r.Attacks[0].Verdict != finding.Skipped || r.Exit != ExitPartial {
 		t.Errorf("%s: %s; %+v", r.Verdict, r.Summary, r.Attacks)

@@ -25,8 +25,11 @@ func (a *auditor) ledger() {
 			w := phraseOf(a.in.Contract.Job, o.Kind, o.Meaning)
 			l.One, l.Many, l.Plain = w.one, w.many, w.plain
 			a.count(&l, i)
-			if !l.Unread && l.Count == 0 && a.whole(i) {
+			switch {
+			case !l.Unread && l.Count == 0 && a.whole(i):
 				l.Verdict = finding.Clean // allowed, and not used
+			case l.Unread && l.Verdict == finding.Clean:
+				l.Verdict = finding.NotRead
 			}
 			switch {
 			case len(a.in.Contract.Job.Servers) > 0:

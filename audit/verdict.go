@@ -49,7 +49,7 @@ func (a *auditor) conclude() {
 	// Lists what could have been looked at and was not: each makes a clean audit partial.
 	r := a.report
 	if unread := a.unread(); len(unread) > 0 {
-		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The transcripts of %s were not given: of what "+
+		r.NotLookedAt = append(r.NotLookedAt, fmt.Sprintf("The transcripts of %s were not read: of what "+
 			"they saw, only the others' transcripts and signatures speak.", several(unread)))
 	}
 	for _, t := range r.Transcripts {
@@ -74,6 +74,9 @@ func (a *auditor) conclude() {
 	f := a.found()
 	a.report.Verdict, a.report.Exit = ladder(f)
 	a.report.Summary = a.summary(f)
+	if unread := a.unread(); len(unread) > 0 {
+		a.report.Summary = "Not read: the transcripts of " + several(unread) + ". " + a.report.Summary
+	}
 }
 
 // found gathers what checks, attacks and openings came to.
@@ -122,14 +125,17 @@ func (a *auditor) summary(f found) string {
 			text += a.collusion()
 		}
 	case finding.Partial:
-		return fmt.Sprintf("Nothing was found in what was looked at; that leaves out %s. %s passed.",
-			a.unseen(), wording.Count(a.passed(), "check")) + a.rest() + a.collusion()
+		text = "Nothing was found in what was looked at"
+		if unseen := a.unseen(); unseen != "" {
+			text += "; that leaves out " + unseen
+		}
+		return text + fmt.Sprintf(". %s passed.", wording.Count(a.passed(), "check")) + a.rest() + a.collusion()
 	default:
 		text = fmt.Sprintf("No attack gained anything, and %s passed.", wording.Count(a.passed(), "check")) +
 			a.rest() + a.collusion()
 	}
-	if f.unseen {
-		text += " Not looked at: " + a.unseen() + "."
+	if unseen := a.unseen(); unseen != "" {
+		text += " Not looked at: " + unseen + "."
 	}
 	return text
 }
@@ -210,7 +216,7 @@ func (a *auditor) rest() string {
 	return " " + wording.Count(clean, "attack") + " found nothing."
 }
 
-// unread names the parties whose transcripts were not given.
+// unread names the parties whose transcripts were not read.
 func (a *auditor) unread() []string {
 	var list []string
 	for _, p := range a.report.Job.Parties {
@@ -221,14 +227,14 @@ func (a *auditor) unread() []string {
 	return list
 }
 
-// unseen sums up what was not looked at.
+// unseen sums up what else than transcripts was not looked at.
 func (a *auditor) unseen() string {
 	r := a.report
 	var parts []string
-	if unread := a.unread(); len(unread) > 0 {
-		parts = append(parts, "the transcripts of "+several(unread))
+	attacks, others := 0, len(r.NotLookedAt)
+	if len(a.unread()) > 0 {
+		others-- // the summary begins with them
 	}
-	attacks, others := 0, len(r.NotLookedAt)-len(parts)
 	for _, c := range r.Checks {
 		if c.Name == finding.CheckCharter && c.Verdict == finding.Skipped {
 			parts, others = append(parts, "the charter"), others-1

@@ -27,6 +27,8 @@ const (
 	Failed        Verdict = "failed"         // makes the audit Unverifiable
 	Skipped       Verdict = "skipped"        // it was not looked at, and could have been: the detail says what it takes
 	NotApplicable Verdict = "not applicable" // the job has nothing that it could look at
+	// a transcript that it rests on was not read; of an opening: the contract allows it, and nobody saw what came of it
+	NotRead Verdict = "not read"
 )
 
 // Report is what an audit found.

@@ -73,6 +73,8 @@ func attacked(a finding.Attack) string {
 func learned(l finding.Learned) string {
 	party := named(l.Party, "a party")
 	switch {
+	case l.Verdict == finding.NotRead:
+		return party + " may learn " + values(l, l.Declared) + ", by the contract"
 	case l.Unread:
 		return party + " may learn " + values(l, l.Declared) + ", by the contract (its transcript was not read)"
 	case l.Declared != l.Count:

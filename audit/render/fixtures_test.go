@@ -259,7 +259,7 @@ func broken() *finding.Report {
 	for _, name := range []string{"difference", "uniformity", "mask reuse"} {
 		r.Attacks = append(r.Attacks, finding.Attack{Name: name, Party: "telco", View: "leaf", Verdict: finding.Skipped, Detail: "The transcript is not what was recorded, so that nothing would follow from it"})
 	}
-	r.NotLookedAt = []string{"The transcript of the retailer was not given: of what it saw, only the others' transcripts and signatures speak."}
+	r.NotLookedAt = []string{"The transcripts of retailer were not read: of what it saw, only the others' transcripts and signatures speak."}
 	return &r
 }
 
@@ -267,7 +267,7 @@ func broken() *finding.Report {
 func partial() *finding.Report {
 	r := spotless()
 	r.Verdict, r.Exit = finding.Partial, audit.ExitPartial
-	r.Summary = "Nothing was found in what was looked at; that leaves out the transcripts of insurer, telco and retailer and 1 attack not tried. 7 checks passed. 2 attacks found nothing."
+	r.Summary = "Not read: the transcripts of insurer, telco and retailer. Nothing was found in what was looked at; that leaves out 1 attack not tried. 7 checks passed. 2 attacks found nothing."
 	for i := range r.Job.Parties[1:] {
 		r.Job.Parties[1+i].Audited = false
 	}
@@ -275,7 +275,7 @@ func partial() *finding.Report {
 	r.Attacks[2] = finding.Attack{Name: "known rows", Party: "bank", View: "tree parent", Verdict: finding.Skipped,
 		Detail: "not tried: the columns of telco are needed"}
 	r.NotLookedAt = []string{
-		"The transcripts of insurer, telco and retailer were not given: of what they saw, only the others' transcripts and signatures speak.",
+		"The transcripts of insurer, telco and retailer were not read: of what they saw, only the others' transcripts and signatures speak.",
 		"The attack known rows on bank's view (tree parent): not tried: the columns of telco are needed.",
 	}
 	return r

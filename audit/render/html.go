@@ -59,7 +59,7 @@ func class(v finding.Verdict) string {
 		return "clean"
 	case finding.Disclosed:
 		return "disclosed"
-	case finding.Partial, finding.Skipped:
+	case finding.Partial, finding.Skipped, finding.NotRead:
 		return "partial"
 	case finding.Leak, finding.Failed:
 		return "leak"
@@ -305,6 +305,8 @@ func learners(r *finding.Report) []learner {
 // openings says how many values of a kind were opened.
 func openings(l finding.Learned) string {
 	switch {
+	case l.Verdict == finding.NotRead:
+		return "May learn " + values(l, l.Declared) + ", by the contract"
 	case l.Unread:
 		return "May learn " + values(l, l.Declared) + ", by the contract; its transcript was not read"
 	case l.Declared == l.Count:

@@ -54,7 +54,7 @@ func (p *printer) whole() {
 	p.section("Attacks that were run")
 	p.list(attackTable(p.r), 30, "None.")
 	for i, a := range p.r.Attacks {
-		if a.Verdict == finding.Clean || a.Verdict == finding.Skipped || i >= maxRows {
+		if a.Verdict == finding.Clean || a.Verdict == finding.NotRead || a.Verdict == finding.Skipped || i >= maxRows {
 			continue
 		}
 		p.b.WriteString("\n")

@@ -58,11 +58,15 @@ func Read(q Request) (*audit.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	paths, missing, err := withoutMissing(paths)
+	if err != nil {
+		return nil, err
+	}
 	paths, twins, err := withoutTwins(paths)
 	if err != nil {
 		return nil, err
 	}
-	for _, said := range twins {
+	for _, said := range append(missing, twins...) {
 		fmt.Fprintln(q.Told, terminal.Printable(said))
 	}
 	for _, path := range paths {
@@ -568,6 +572,27 @@ func readHeader(path string) (h transcript.Header, err error) {
 	return r.Header(), nil
 }
 
+// withoutMissing leaves out transcripts that are gone from their jobs' folders, with a sentence for each. It fails when
+// none is left.
+func withoutMissing(paths []string) (present, said []string, err error) {
+	for _, path := range paths {
+		_, err := os.Stat(path)
+		switch {
+		case err == nil:
+			present = append(present, path)
+		case errors.Is(err, fs.ErrNotExist):
+			said = append(said, path+" is not there: what its party saw is not read")
+		default:
+			return nil, nil, err
+		}
+	}
+	if len(present) == 0 {
+		return nil, nil, fmt.Errorf("no transcript is there to audit: %s is missing; give the folder of a node that has one "+
+			"with --dir", paths[0])
+	}
+	return present, said, nil
+}
+
 // withoutTwins leaves a transcript out that is the same as one before it, byte for byte, and returns a sentence on
 // each.
 func withoutTwins(paths []string) (different, said []string, err error) {
@@ -577,10 +602,6 @@ func withoutTwins(paths []string) (different, said []string, err error) {
 	first := make(map[string]string) // path by digest
 	for _, path := range paths {
 		sum, err := fileDigest(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			different = append(different, path) // the audit says what is missing
-			continue
-		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -17,6 +17,11 @@ import (
 func Note(ctx context.Context, in *audit.Input, r *audit.Report) []string {
 	note := node.Audited{Contract: in.Contract.Hash(), Verdict: string(r.Verdict), Findings: findings(r),
 		Program: r.Origin.Program}
+	for _, p := range r.Job.Parties {
+		if !p.Audited {
+			note.Unread = append(note.Unread, p.Name)
+		}
+	}
 	for _, t := range r.Transcripts {
 		read := node.AuditedTranscript{Party: t.Party}
 		if err := read.SHA256.UnmarshalText([]byte(t.SHA256)); err != nil {

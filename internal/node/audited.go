@@ -33,6 +33,7 @@ type Audited struct {
 	Program     string              `json:"program"`          // that audited, with its version
 	Transcripts []AuditedTranscript `json:"transcripts"`      // this party's among them
 	At          time.Time           `json:"at"`               // when the note came, by the node's clock
+	Unread      []string            `json:"unread,omitempty"` // parties whose transcripts were not read
 	Person      string              `json:"person,omitempty"` // the user who audited; empty where the system does not tell
 	// Changed says that this party's transcript is another by now than the one that was audited, or is gone.
 	Changed bool `json:"changed,omitempty"`
@@ -58,6 +59,9 @@ func (a *Audited) String() string {
 	if len(parties) == 1 {
 		text = strings.Replace(text, "transcripts", "transcript", 1)
 	}
+	if len(a.Unread) > 0 {
+		text += "; not read: " + wording.Several(a.Unread)
+	}
 	if a.Changed {
 		text += "; the transcript has changed since: audit it again"
 	}
@@ -79,6 +83,8 @@ func (a *Audited) check() error {
 		return fmt.Errorf("%d findings", a.Findings)
 	case a.Program != wording.Line(a.Program, 256):
 		return errors.New("the program's name does not print")
+	case slices.ContainsFunc(a.Unread, func(name string) bool { return name != wording.Line(name, 256) }):
+		return errors.New("the name of a party does not print")
 	case len(a.Transcripts) == 0 || len(a.Transcripts) > maxTranscripts:
 		return fmt.Errorf("%d transcripts, want 1 to %d", len(a.Transcripts), maxTranscripts)
 	}

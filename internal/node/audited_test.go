@@ -69,7 +69,7 @@ func TestAuditsAreNoted(t *testing.T) {
 	}
 
 	leak := l.noteOf(h, "leak", 0)
-	leak.Findings, leak.At, leak.Changed = 2, noon.AddDate(9, 0, 0), true
+	leak.Findings, leak.At, leak.Changed, leak.Unread = 2, noon.AddDate(9, 0, 0), true, []string{"insurer", "telco"}
 	if err := l.nodes[0].NoteAudit(leak, "anna"); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestAuditsAreNoted(t *testing.T) {
 			t.Errorf("the list has %+v, want %q", j.Audited, words)
 		}
 	}
-	said("audited 2026-11-23 12:00 UTC: leak, 2 findings, by the transcript of bank")
+	said("audited 2026-11-23 12:00 UTC: leak, 2 findings, by the transcript of bank; not read: insurer, telco")
 	if err := l.nodes[0].NoteAudit(l.noteOf(h, "disclosed", 0, 1, 2), "anna"); err != nil {
 		t.Fatal(err)
 	}
