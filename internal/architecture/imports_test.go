@@ -133,7 +133,7 @@ var may = map[string][]string{
 	"internal/alignment":    {"internal/ids", "keys"},
 	"internal/auditing": {
 		"algorithms/fdskl", "algorithms/kernel", "audit", "audit/evidence", "audit/finding", "audit/render",
-		"internal/alignment", "internal/auditing/shardfiles", "internal/charterfile", "internal/consent",
+		"internal/alignment", "internal/auditing/shardfiles", "internal/build", "internal/charterfile", "internal/consent",
 		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/source", "internal/stream",
 		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "keys", "protocol/contract",
 		"protocol/transcript", "secagg/psi",

@@ -2,7 +2,6 @@ package auditing
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/render"
+	"github.com/hanse-project/hanse/internal/build"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/keys"
@@ -93,7 +92,7 @@ func (a *Auditor) Audit(ctx context.Context, in *audit.Input) (*audit.Report, er
 		return nil, err
 	}
 	r.Seconds = time.Since(begun).Seconds()
-	r.Origin = audit.Origin{Program: programVersion(), At: time.Now().UTC().Format(time.RFC3339), Columns: a.columns}
+	r.Origin = audit.Origin{Program: program(build.Read()), At: time.Now().UTC().Format(time.RFC3339), Columns: a.columns}
 	if !a.id.IsZero() {
 		r.Origin.ID = a.id.String()
 		for _, p := range in.Contract.Parties {
@@ -157,23 +156,8 @@ func Verdict(r *audit.Report) error {
 	return nil
 }
 
-// programVersion says which program this is: its version, the revision that it was built from, and Go's version.
-func programVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "hanse"
-	}
-	text := "hanse " + cmp.Or(info.Main.Version, "(devel)")
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			text += ", revision " + s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			text += ", changed since"
-		}
-	}
-	return text + ", " + info.GoVersion
-}
+// program says which program this is, of that build.
+func program(of build.Info) string { return "hanse " + of.Version + ", " + of.Go }
 
 // findCharter finds the charter that a job was agreed under in the nodes' folders that the transcripts lie in, or says
 // why there is none.
