@@ -75,7 +75,12 @@ func (a *auditor) conclude() {
 	a.report.Verdict, a.report.Exit = ladder(f)
 	a.report.Summary = a.summary(f)
 	if unread := a.unread(); len(unread) > 0 {
-		a.report.Summary = "Not read: the transcripts of " + several(unread) + ". " + a.report.Summary
+		not := "Not read: the transcripts of " + several(unread) + "."
+		if v := a.report.Verdict; v == finding.Partial || v == finding.Disclosed {
+			a.report.Summary = not + " " + a.report.Summary
+		} else { // a leak counts more
+			a.report.Summary += " " + not
+		}
 	}
 }
 
