@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // maxColumns is how many of its own columns a report names.
@@ -40,7 +41,7 @@ func moment(text string) string {
 	if err != nil {
 		return ""
 	}
-	return at.UTC().Format("2 January 2006, 15:04:05") + " UTC"
+	return wording.Time(at)
 }
 
 // origin says in sentences who made a report, with what, when, and what the maker's own columns are.

@@ -175,7 +175,7 @@ func when(transcripts []finding.Transcript) string {
 
 // span writes two times of one day or of two.
 func span(first, last time.Time) string {
-	const day, clock = "2 January 2006", "15:04:05"
+	const day, clock = time.DateOnly, "15:04:05"
 	if first.Format(day) == last.Format(day) {
 		return fmt.Sprintf("on %s, from %s to %s UTC", first.Format(day), first.Format(clock), last.Format(clock))
 	}

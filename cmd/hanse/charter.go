@@ -486,7 +486,7 @@ func printInvitations(c *cli.Context, g enrol.Guests, issued *enrol.Issued) erro
 	for _, r := range reports {
 		fmt.Fprintf(c.App.Writer, "%s is invited until %s. While the node of %s runs, it joins with\n\n   hanse join "+
 			"--key %s.key --inviter %s %s\n\n",
-			r.Name, r.Expires.Format(time.RFC3339), inviter.Name, r.Name, r.Inviter, r.Address)
+			r.Name, wording.Time(r.Expires), inviter.Name, r.Name, r.Inviter, r.Address)
 		fmt.Fprintf(c.App.Writer, "or, sent %s by mail,\n\n   hanse join --key %s.key invitation.toml\n\n",
 			filepath.Join(r.Folder, "invitation.toml"), r.Name)
 	}

@@ -147,7 +147,8 @@ func newJob(c *cli.Context) error {
 		dir = " --dir " + wording.Quoted(c.String("dir"))
 	}
 	fmt.Fprintf(c.App.Writer, "%s", text)
-	fmt.Fprintf(c.App.ErrWriter, "\n%s is written; propose it with\n    hanse train %s%s\n", path, wording.Quoted(path), dir)
+	fmt.Fprintf(c.App.ErrWriter, "\n%s is written; propose it with\n    hanse train %s%s\n", path, wording.Quoted(path),
+		dir)
 	return nil
 }
 
@@ -181,7 +182,7 @@ func labelFor(c *cli.Context, client *node.Client, table string) (string, error)
 	}
 	var columns []string
 	if at, o, err := dataset.Locate(path, dataset.Options{}); err == nil {
-		columns, _ = dataset.Header(at, o) // of a file without names there is nothing to hold the answer against
+		columns, _ = dataset.Header(at, o) // without names there is nothing to hold the answer against
 	}
 	if len(columns) > 0 && !c.IsSet("label") {
 		terminal.Sentence(c.App.ErrWriter, "", fmt.Sprintf("columns of table %s: %s", table, strings.Join(columns, ", ")))

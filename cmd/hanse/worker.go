@@ -131,7 +131,7 @@ func makeWorkerKeys(c *cli.Context) error {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s has the keys of %s of job %s, good until %s while the job runs\n", path,
-		wording.Count(len(made.Keys), "worker"), made.Contract.Short(), made.Expires.Format(time.RFC3339))
+		wording.Count(len(made.Keys), "worker"), made.Contract.Short(), wording.Time(made.Expires))
 	return err
 }
 

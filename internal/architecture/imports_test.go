@@ -135,8 +135,8 @@ var may = map[string][]string{
 		"algorithms/fdskl", "algorithms/kernel", "audit", "audit/evidence", "audit/finding", "audit/render",
 		"internal/alignment", "internal/auditing/shardfiles", "internal/build", "internal/charterfile", "internal/consent",
 		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/source", "internal/stream",
-		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "keys", "protocol/contract",
-		"protocol/transcript", "secagg/psi",
+		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "internal/wording", "keys",
+		"protocol/contract", "protocol/transcript", "secagg/psi",
 	},
 	"internal/auditing/shardfiles": {"audit/evidence", "internal/shards", "protocol/contract"},
 	"internal/build":               {},
@@ -171,7 +171,8 @@ var may = map[string][]string{
 	},
 	"internal/durable": {},
 	"internal/enrol": {
-		"internal/control", "internal/reference", "internal/textfile", "keys", "protocol", "protocol/fault",
+		"internal/control", "internal/reference", "internal/textfile", "internal/wording", "keys", "protocol",
+		"protocol/fault",
 	},
 	"internal/faults": {
 		"algorithms/federated", "internal/vault", "protocol", "protocol/contract", "protocol/fault", "secagg/cohort",
@@ -222,8 +223,8 @@ var may = map[string][]string{
 		"internal/wording",
 	},
 	"internal/joining": {
-		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "keys", "peer",
-		"protocol",
+		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "internal/wording", "keys",
+		"peer", "protocol",
 	},
 	"internal/ledger": {
 		"internal/consent", "internal/vault", "internal/wording", "keys", "protocol/contract", "secagg/psi",

@@ -33,6 +33,7 @@ import (
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -669,7 +670,7 @@ func approvalsOf(in *audit.Input) []evidence.Approvals {
 			found.Fault = err.Error()
 		}
 		for _, a := range read {
-			found.By = append(found.By, fmt.Sprintf("%s (key %s, %s)", a.Name, a.ID, a.At.Format("2006-01-02 15:04 UTC")))
+			found.By = append(found.By, fmt.Sprintf("%s (key %s, %s)", a.Name, a.ID, wording.Time(a.At)))
 		}
 		all = append(all, found)
 	}

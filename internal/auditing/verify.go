@@ -18,6 +18,7 @@ import (
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -86,7 +87,7 @@ func (v *verification) describe() {
 	v.say("the report is as it was signed, every byte of it")
 	at := s.At
 	if t, err := time.Parse(time.RFC3339, s.At); err == nil {
-		at = t.UTC().Format("2 January 2006, 15:04:05 UTC")
+		at = wording.Time(t)
 	}
 	v.say("signed by %s", cmp.Or(s.Member, "an outsider of the job"))
 	v.add("with the key %s", s.ID)

@@ -126,7 +126,7 @@ func Show(w io.Writer, s, parent *keys.SignedCharter) error {
 	if s.Version > 1 {
 		t.Row("follows", s.Parent.String())
 	}
-	t.Row("created", s.Created.Format(time.RFC3339))
+	t.Row("created", wording.Time(s.Created))
 	t.Row("privacy", fmt.Sprintf("%s or stronger; no sum over fewer than %d members is opened", s.Rules.MinPrivacy,
 		s.Rules.MinContributors))
 	t.Row("transports", strings.Join(s.Rules.Transports, ", "))

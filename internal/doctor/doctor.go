@@ -155,8 +155,8 @@ func (p *Patient) papers() []Check {
 		charter.Mend = "have those who are missing sign it: hanse charter sign --key FILE " + p.CharterFile
 	} else if now := time.Now(); p.Charter.Created.After(now.Add(time.Hour)) {
 		charter.Verdict = Warning
-		charter.Text += fmt.Sprintf("; it was made on %s, and this machine's clock says %s", p.Charter.Created.UTC().Format(
-			time.DateTime), now.UTC().Format(time.DateTime))
+		charter.Text += fmt.Sprintf("; it was made on %s, and this machine's clock says %s", wording.Time(p.Charter.Created),
+			wording.Time(now))
 		charter.Mend = "set this machine's clock (timedatectl status shows it)"
 	}
 	return []Check{key, charter}
@@ -331,7 +331,7 @@ func (p *Patient) clock(met []peer.Examination) Check {
 	switch {
 	case there == 0:
 		c.Verdict, c.Text = Skipped, fmt.Sprintf("it says %s; no member is there to compare it with",
-			time.Now().UTC().Format(time.DateTime+" UTC"))
+			wording.Time(time.Now()))
 	case len(differ) > 0:
 		c.Verdict, c.Text = Failed, strings.Join(differ, "; ")
 		c.Mend = "set the clock that is wrong: timedatectl set-ntp true keeps a machine's time"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -224,6 +225,6 @@ func (e *Enrolment) invitation(id keys.ID) (keys.Invitation, []byte, error) {
 		return i, text, nil
 	}
 	return keys.Invitation{}, nil, refusef(fault.CodeInvitation,
-		"the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, i.Expires.Format(time.RFC3339),
+		"the invitation for %s expired at %s: ask %s for a new one", i.Card.Name, wording.Time(i.Expires),
 		e.name(e.self))
 }

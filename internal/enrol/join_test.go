@@ -175,7 +175,7 @@ func TestInvited(t *testing.T) {
 		}
 		_, err = l.newcomer("telco", "insurer").Fetch(t.Context(), l.dial("telco", "insurer"))
 		wantRemote(t, l.nodes["insurer"], err, fault.CodeInvitation,
-			"the invitation for telco expired at 2000-01-01T00:10:00Z: ask insurer for a new one")
+			"the invitation for telco expired at 2000-01-01 00:10 UTC: ask insurer for a new one")
 
 		// Inviting again renews it: the proposal is the same.
 		if again := l.invite("insurer", "telco"); again.Proposal.Digest() != issued.Proposal.Digest() ||

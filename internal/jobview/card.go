@@ -18,7 +18,7 @@ func CardFacts(c *node.Card) [][2]string {
 		if t == nil {
 			return "not known here"
 		}
-		return t.UTC().Format("2006-01-02 15:04 UTC")
+		return wording.Time(*t)
 	}
 	facts := [][2]string{
 		{"model", fmt.Sprintf("%s, contract %.8s", c.Job, c.Contract)},

@@ -191,7 +191,7 @@ func Explain(out io.Writer, e *node.Explanation) {
 		terminal.Sentence(out, "", "this node has no policy: every job waits for hanse approve")
 	} else {
 		terminal.Sentence(out, "", fmt.Sprintf("policy %s, SHA-256 %.8s, asked as of %s", e.File, e.Policy,
-			e.AsOf.UTC().Format("2006-01-02 15:04 UTC")))
+			wording.Time(e.AsOf)))
 	}
 	if e.Consent != nil {
 		terminal.Sentence(out, "", "consented to by "+e.Consent.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/enrol"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
 	"github.com/hanse-project/hanse/protocol"
@@ -131,7 +132,7 @@ func (n *newcomer) sign(ctx context.Context, conn enrol.Conn, o *enrol.Offer) er
 		n.say("%s has signed version %d of charter %s, in which %s has this key\n", o.Inviter.Name, o.Proposal.Version,
 			o.Proposal.Name, m.Name)
 	default:
-		n.say("%s invites %s to join, until %s\n", o.Inviter.Name, m.Name, o.Expires.Format(time.RFC3339))
+		n.say("%s invites %s to join, until %s\n", o.Inviter.Name, m.Name, wording.Time(o.Expires))
 	}
 	if err := charterfile.Show(n.Person.Out, o.Proposal, o.Parent); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (a *Audited) String() string {
 	for _, t := range a.Transcripts {
 		parties = append(parties, t.Party)
 	}
-	text := fmt.Sprintf("audited %s: %s", a.At.UTC().Format("2006-01-02 15:04 UTC"), a.Verdict)
+	text := fmt.Sprintf("audited %s: %s", wording.Time(a.At), a.Verdict)
 	if a.Findings > 0 {
 		text += ", " + wording.Count(a.Findings, "finding")
 	}

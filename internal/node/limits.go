@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -103,7 +104,7 @@ func (n *Node) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
 		}
 	}
 	s.mu.Lock()
-	s.cause = fmt.Sprintf(neverStarted, at.UTC().Format("2006-01-02 15:04 UTC"))
+	s.cause = fmt.Sprintf(neverStarted, wording.Time(at))
 	s.mu.Unlock()
 	return true, n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
 }

@@ -199,7 +199,7 @@ func (s *jobState) describe(info *JobInfo) {
 		info.Waiting = fmt.Sprintf("%s has consented; %s starts it once all have", info.Self, info.Proposer)
 	}
 	if !info.StartBy.IsZero() && info.Waiting != "" {
-		info.Waiting += "; it ends by itself on " + info.StartBy.UTC().Format("2006-01-02 15:04 UTC") +
+		info.Waiting += "; it ends by itself on " + wording.Time(info.StartBy) +
 			" unless a session begins"
 	}
 	switch {

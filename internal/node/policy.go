@@ -89,7 +89,7 @@ func (c *Consent) String() string {
 	if n := len(c.Approvals); n > 0 {
 		who += ", with " + wording.Count(n, "approval")
 	}
-	return fmt.Sprintf("%s, %s", who, c.At.UTC().Format("2006-01-02 15:04 UTC"))
+	return fmt.Sprintf("%s, %s", who, wording.Time(c.At))
 }
 
 // who says who consented.

@@ -64,7 +64,7 @@ type WaitingCharter struct {
 func (w *WaitingCharter) alert(dir string) Alert {
 	a := Alert{Code: CodeSignature, Level: AlertWarning, Since: w.Since, Text: fmt.Sprintf("charter version %d, which %s "+
 		"proposes, drafted %s, waits for the signatures of %s", w.Version, w.By,
-		w.Since.UTC().Format("2006-01-02 15:04 UTC"), wording.Several(w.Missing)),
+		wording.Time(w.Since), wording.Several(w.Missing)),
 		Mend: "their nodes show it to them; whoever is away is to start its node"}
 	switch {
 	case !w.Signed:
@@ -265,7 +265,7 @@ func (s *Status) alert() {
 		if !j.StartBy.IsZero() && s.Time.Add(unbegunNotice).After(j.StartBy) {
 			add(Alert{Code: CodeUnbegun, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s was agreed to, "+
 				"and ends by itself on %s unless a session begins", j.Name, j.Proposer,
-				j.StartBy.UTC().Format("2006-01-02 15:04 UTC")),
+				wording.Time(j.StartBy)),
 				Mend: "ask " + j.Proposer + ", or whom it waits for"})
 		}
 		if !j.Session.IsZero() {

@@ -413,5 +413,5 @@ func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format("2006-01-02 15:04 UTC")
+	return wording.Time(t)
 }

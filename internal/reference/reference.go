@@ -184,6 +184,6 @@ func (b *Log) Close() error {
 // String renders an entry for its owner. Texts may hold what others sent: what does not print is shown as its code.
 func (e Entry) String() string {
 	clean := func(text string) string { return wording.Line(text, maxLine) }
-	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", e.At.Local().Format(time.DateTime), clean(e.To), e.Code,
+	return fmt.Sprintf("%s: %s was told %q about %s:\n%s", wording.Time(e.At), clean(e.To), e.Code,
 		clean(e.On), clean(e.Text))
 }

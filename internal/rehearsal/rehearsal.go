@@ -189,7 +189,7 @@ func pathOf(dir string, likeness keys.Hash) string {
 // Sentence says in a summary what was measured, for a person at the named party.
 func (r *Result) Sentence(party string) string {
 	text := fmt.Sprintf("rehearsed here on %s on made-up data of the same shape: %.1f s in the session",
-		r.At.UTC().Format("2006-01-02 15:04 UTC"), r.Seconds)
+		wording.Time(r.At), r.Seconds)
 	for _, p := range r.Parties {
 		if p.Name == party {
 			text += fmt.Sprintf(", %s sent and %s received by %s", wording.Size(p.Sent), wording.Size(p.Received), party)

@@ -60,7 +60,7 @@ func Text(w io.Writer, s *node.Status) error {
 	terminal.Sentence(w, "", fmt.Sprintf("%s of charter %s, version %d (%.8s)", s.Member, s.Charter.Name,
 		s.Charter.Version, s.Charter.Digest))
 	terminal.Sentence(w, "", fmt.Sprintf("up %s, since %s; hanse %s", wording.Age(s.Time.Sub(s.Started)),
-		day(s.Started, s.Time), s.Version))
+		wording.Time(s.Started), s.Version))
 	if len(s.Listening) == 0 {
 		terminal.Sentence(w, "", "listening nowhere: it dials, and nobody can dial it")
 	}
@@ -208,15 +208,6 @@ func sent(lines []node.EgressStatus) string {
 	}
 	return fmt.Sprintf("sent %s of the %s that its contract allows in a session", wording.Size(bytes),
 		wording.Size(agreed))
-}
-
-// day writes a time as people read it: without the date, where it is today's.
-func day(t, now time.Time) string {
-	t, now = t.Local(), now.Local()
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
 }
 
 // milliseconds writes a round trip; nothing where there was none.

@@ -50,6 +50,9 @@ func Several(names []string) string {
 	return fmt.Sprintf("%s to %s (%d)", names[0], names[len(names)-1], len(names))
 }
 
+// Time writes a point in time as all screens have it, to the minute and in UTC: members live in several zones.
+func Time(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+
 // Age says how long something has lasted, in one unit: "47 s", "5 min", "3 h", "12 d".
 func Age(d time.Duration) string {
 	switch d = max(d, 0); {

@@ -197,7 +197,7 @@ func wholeOf(c *contract.Contract, party string) string {
 	b.WriteString("\n" + wrapped("", fmt.Sprintf("every party keeps a signed transcript %s, for hanse audit", kept)))
 	if at := j.Expiry(); !at.IsZero() {
 		b.WriteString(wrapped("", fmt.Sprintf("the proposal ends by itself on %s unless all have consented",
-			at.UTC().Format("2006-01-02 15:04 UTC"))))
+			wording.Time(at))))
 	}
 	return b.String()
 }

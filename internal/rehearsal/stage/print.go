@@ -14,7 +14,7 @@ func Print(out io.Writer, r *rehearsal.Result, more ...string) error {
 	say := func(indent, text string) { fmt.Fprint(out, wording.Wrap(wording.Columns, indent, text)) }
 	say("", fmt.Sprintf("rehearsal of job %q (%s %s, privacy %s): %s on this machine with %s, %s", r.Job, r.Algorithm,
 		r.Task, r.Privacy, wording.Count(len(r.Parties), "node"), wording.Count(r.Cores, "core"),
-		r.At.Format("2006-01-02 15:04 UTC")))
+		wording.Time(r.At)))
 
 	fmt.Fprintln(out)
 	w := wording.NewTable(out, "")
