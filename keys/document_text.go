@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/wording"
@@ -38,14 +40,14 @@ func ParseDocument(domain string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// NameOf returns the Hash of a document's text and how many signatures stand below it, which are not verified: to
-// find out whether it is one that was verified before.
-func NameOf(domain string, text []byte) (name Hash, signatures int, err error) {
+// NameOf returns the Hash of a document's text and whose signatures stand below it, which are not verified: to find out
+// whether it is one that was verified before.
+func NameOf(domain string, text []byte) (name Hash, signers []ID, err error) {
 	d, err := splitDocument(domain, text)
 	if err != nil {
-		return Hash{}, 0, err
+		return Hash{}, nil, err
 	}
-	return d.Hash(), len(d.Signatures), nil
+	return d.Hash(), slices.Collect(maps.Keys(d.Signatures)), nil
 }
 
 // splitDocument is ParseDocument without verification.

@@ -114,12 +114,12 @@ func kindOf(e finding.Egress) string {
 }
 
 // truncationsFolded adds up the messages of each truncation of shares, as a party was shown them when it consented. A
-// line over its budget stays.
+// line over its budget, or without one, stays.
 func truncationsFolded(lines []finding.Egress) []finding.Egress {
 	var list []finding.Egress
 	for _, e := range lines {
 		name, ok := rss.TruncationName(e.Kind)
-		if !ok || over(e) {
+		if !ok || over(e) || e.BudgetBytes == 0 {
 			list = append(list, e)
 			continue
 		}
@@ -148,7 +148,7 @@ func controlFolded(lines []finding.Egress) []finding.Egress {
 // folded adds a line to the one of its sender and kind, or behind all.
 func folded(list []finding.Egress, e finding.Egress) []finding.Egress {
 	at := slices.IndexFunc(list, func(o finding.Egress) bool {
-		return o.From == e.From && o.Kind == e.Kind && o.Shards == e.Shards
+		return o.From == e.From && o.Kind == e.Kind && o.Class == e.Class && o.Shards == e.Shards
 	})
 	if at < 0 {
 		return append(list, e)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -88,12 +89,14 @@ func refuse(c *cli.Context) error {
 	}
 	const parts = 2 // what it tells, and what it is
 	shown := strings.SplitN(j.Summary, "\n\n", parts+1)
-	fmt.Fprintf(terminal.Painted(out), "%s\n\n", strings.Join(shown[:min(parts, len(shown))], "\n\n"))
+	printSummary(out, strings.Join(shown[:min(parts, len(shown))], "\n\n")+"\n")
 	if reason == "" {
 		reason, err = person(c).Line(c.Context, fmt.Sprintf("why does %s refuse it? All parties are told: ", j.Self))
 		switch {
 		case errors.Is(err, terminal.ErrNobody), err == nil && reason == "":
 			return usage.Errorf("a refusal says why to the other parties: give --reason TEXT; %s still waits", j.Name)
+		case len(reason) > contract.MaxReason:
+			return usage.Errorf("the reason has %d bytes, at most %d are told: say it shorter", len(reason), contract.MaxReason)
 		case err != nil:
 			return err
 		}
@@ -150,7 +153,7 @@ func approve(c *cli.Context) error {
 	if c.Bool("json") {
 		out = c.App.ErrWriter
 	}
-	fmt.Fprintln(terminal.Painted(out), j.Summary)
+	printSummary(out, j.Summary)
 	if !c.Bool("yes") {
 		yes, err := asked(c, j.Summary, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name, j.Contract))
 		switch {
@@ -170,6 +173,13 @@ func approve(c *cli.Context) error {
 		}
 	}
 	return decide(c, client, j, d)
+}
+
+// printSummary prints a job's summary, of which what stands first alone is coloured: the rest has words of others.
+func printSummary(w io.Writer, summary string) {
+	first, rest, _ := strings.Cut(summary, "\n\n")
+	fmt.Fprintf(terminal.Painted(w), "%s\n\n", first)
+	fmt.Fprintln(w, rest)
 }
 
 // asked asks a question below a job's summary, with what is said first of the job once more: the screen may not show it

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -106,7 +107,7 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 	found := false
 	for _, j := range jobs {
 		if node.Means(show, j.Name, j.Contract) {
-			fmt.Fprint(terminal.Painted(c.App.Writer), j.Summary)
+			printSummary(c.App.Writer, strings.TrimSuffix(j.Summary, "\n"))
 			found = true
 		}
 	}

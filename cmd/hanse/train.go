@@ -219,7 +219,7 @@ func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text 
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(terminal.Painted(c.App.ErrWriter), "%s\n", summary)
+	printSummary(c.App.ErrWriter, summary)
 	if c.Bool("yes") {
 		return contract, nil
 	}

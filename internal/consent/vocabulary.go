@@ -39,7 +39,7 @@ var kinds = map[string]int64{
 	"angles": 16, "partial angles": 16,
 	"class names": 8 * 512,
 	"bound":       wordBits, "check": wordBits, "choice": wordBits, "derivatives": wordBits, "diffusion": wordBits,
-	"distances": wordBits, "labelled": wordBits, "lambda": wordBits, "validation": wordBits,
+	"distances": wordBits, "labelled": 1, "lambda": wordBits, "validation": wordBits,
 	"model": wordBits, "points": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
 	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
 	"updates": wordBits, "uploads": wordBits,

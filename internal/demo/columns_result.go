@@ -170,6 +170,9 @@ func (r *columnsResult) rarer() (rows int, rare bool) {
 // asGoodAlone says which party's columns alone do as well as all, the best of them, and how well: by the error, or
 // where that says little by the AUC; "" where none do.
 func (r *columnsResult) asGoodAlone(rare bool) string {
+	if rarer, _ := r.rarer(); rarer > 0 && rarer < fewRows {
+		return "" // so few rows tell nobody apart
+	}
 	const says = "%s's columns alone do as well: %s. The others' add nothing here."
 	if rare {
 		for _, rival := range r.Figures.Against {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/keys"
 )
 
 // TestWhoElseHasConsentedIsKnownBySignature: a person at one party reads which others have consented, as soon as their
@@ -45,6 +47,27 @@ func TestWhoElseHasConsentedIsKnownBySignature(t *testing.T) {
 		t.Errorf("after a forgery %v have consented", got)
 	}
 
+	// Strangers sign too, which tells nobody anything and takes nothing away.
+	before := string(c.Document.Text())
+	for range 3 {
+		stranger, err := keys.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AddSignature(stranger.ID(), stranger.Sign(c.Domain, c.Body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ask(string(c.Document.Text())); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); !slices.Equal(got, []string{"bank"}) {
+		t.Errorf("with three strangers' signatures %v have consented", got)
+	}
+	if err := ask(before); err != nil {
+		t.Fatal(err)
+	}
+
 	sign(3)
 	if err := ask(string(c.Document.Text())); err != nil {
 		t.Fatal(err)
@@ -52,14 +75,14 @@ func TestWhoElseHasConsentedIsKnownBySignature(t *testing.T) {
 	if got := shown(); !slices.Equal(got, []string{"bank", "retailer"}) {
 		t.Errorf("with two signatures %v have consented", got)
 	}
-	const want = "\nbank, retailer have consented; insurer, telco have not yet\n"
+	const want = "\nbank and retailer have consented; insurer and telco have not yet\n"
 	if said := telco.Jobs()[0].Summary; !strings.Contains(said, want) {
 		t.Errorf("the summary does not say so:\n%s", said)
 	}
 	if _, err := telco.consentHere(telco.allJobs()[0], Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(); !slices.Equal(got, []string{"bank", "telco", "retailer"}) {
-		t.Errorf("with its own owner's consent %v have consented", got)
+	if j := telco.Jobs()[0]; j.LacksConsent || j.Consented != nil || strings.Contains(j.Summary, "not yet") {
+		t.Errorf("a party that is told no more of it says that %v have consented:\n%s", j.Consented, j.Summary)
 	}
 }

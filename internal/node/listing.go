@@ -41,8 +41,10 @@ type JobInfo struct {
 	Exposure summary.Exposure `json:"exposure"`
 	Notes    []string         `json:"notes,omitempty"`     // the sentences after it
 	OwnTable []string         `json:"own_table,omitempty"` // what the job makes of this node's own table
-	// Consented are the parties that have, as far as this node has seen their signatures, while one of them has not.
-	Consented []string `json:"consented,omitempty"`
+	// LacksConsent says that the job waits for the consent of a party; Consented are those whose signature this node has
+	// seen. A party that has consented itself hears no more of it until all have.
+	LacksConsent bool     `json:"lacks_consent,omitempty"`
+	Consented    []string `json:"consented,omitempty"`
 	// of a proposal that waits for approvals: who has approved, how many must, and who may
 	Approved  []string `json:"approved,omitempty"`
 	Approvals int      `json:"approvals,omitempty"`
@@ -135,7 +137,7 @@ func (n *Node) Jobs() []JobInfo {
 		info.Summary, info.Lead, info.Exposure = said.text, said.lead.Text, said.lead.Exposure
 		info.Notes, info.OwnTable = said.notes, said.own
 		info.SelfID = n.config.Key.ID().String()
-		if s.lacksConsent() {
+		if info.LacksConsent = n.lacksConsent(s); info.LacksConsent {
 			info.Consented = n.signedBy(s)
 		}
 		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {

@@ -97,7 +97,8 @@ func (n *Node) knownOf(c *contract.Contract) (k summary.Known, before []string) 
 		return k, nil
 	}
 	state := s.status()
-	if k.Awaited = s.lacksConsent(); k.Awaited {
+	k.Least = c.Job.Contributors(n.currentCharter().Rules)
+	if k.Awaited = n.lacksConsent(s); k.Awaited {
 		k.Consented = n.signedBy(s)
 	}
 	if state != StateProposed {
@@ -111,13 +112,12 @@ func (n *Node) knownOf(c *contract.Contract) (k summary.Known, before []string) 
 	return k, told.Sentences(c, n.nameIn(c))
 }
 
-// lacksConsent reports whether a job waits for the consent of a party.
-func (s *jobState) lacksConsent() bool {
-	if _, agreed := s.proof(); agreed {
-		return false
-	}
-	state := s.status()
-	return state == StateProposed || state == StateAgreed
+// lacksConsent reports whether a job waits for the consent of a party, at a node that hears who consents: one whose own
+// owner has yet to, or the proposer's.
+func (n *Node) lacksConsent(s *jobState) bool {
+	_, agreed := s.proof()
+	ours := s.contract.Job.Proposer == n.nameIn(s.contract)
+	return s.status() == StateProposed || s.status() == StateAgreed && !agreed && ours
 }
 
 // signedBy lists the parties of a job whose signature this node has seen, itself once its owner has consented.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fxamacker/cbor/v2"
@@ -304,7 +305,7 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 // contract is kept as the one in force; before that, whose signatures there are. Signatures are verified once: of
 // hundreds on a long text that takes a while.
 func (n *Node) known(from keys.ID, text string) (*jobState, error) {
-	name, signatures, err := keys.NameOf(contract.DomainContract, []byte(text))
+	name, signers, err := keys.NameOf(contract.DomainContract, []byte(text))
 	if err != nil {
 		return nil, faults.OrElse(fault.CodeContract, err)
 	}
@@ -312,8 +313,15 @@ func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 	if !ok || s.ended() != nil {
 		return s, nil
 	}
-	all := signatures >= len(s.contract.Parties)
-	if _, ok := s.proof(); ok || !all && (s.status() != StateProposed || signatures <= len(s.watched.signers())) {
+	signed, news := 0, false
+	for _, p := range s.contract.Parties {
+		if slices.Contains(signers, p.ID) { // others' signatures are nothing
+			signed++
+			news = news || !slices.Contains(s.watched.signers(), p.Name)
+		}
+	}
+	all := signed == len(s.contract.Parties)
+	if _, ok := s.proof(); ok || !all && (s.status() != StateProposed || !news) {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {

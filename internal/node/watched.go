@@ -98,18 +98,22 @@ func (w *watched) lacks(who []string) {
 	w.unsigned = who
 }
 
-// sign keeps whose signatures are there.
+// sign keeps whose signatures came: one that was there stays.
 func (w *watched) sign(parties []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.signed = parties
+	for _, p := range parties {
+		if !slices.Contains(w.signed, p) {
+			w.signed = append(w.signed, p)
+		}
+	}
 }
 
 // signers are the parties whose signatures came.
 func (w *watched) signers() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.signed
+	return slices.Clone(w.signed)
 }
 
 // session notes that a session begins, what counts what it sends, and for whom it waits.

@@ -221,7 +221,8 @@ func example(t *testing.T) *desk {
 			Text: "retailer is away: connection refused", Mend: "hanse doctor --member retailer says what to change"}},
 	})
 	waits := d.jobOf(proposed(t, "fdskl-masked-tree", "credit-risk"), node.StateProposed)
-	waits.Consented, waits.OwnTable = []string{"bank"}, []string{"its columns: calls, roaming, region (as 3)"}
+	waits.LacksConsent, waits.Consented = true, []string{"bank"}
+	waits.OwnTable = []string{"its columns: calls, roaming, region (as 3)"}
 	runs := d.jobOf(proposed(t, "fdskl-masked-auto", "churn-2026"), node.StateRunning)
 	runs.Sent = []node.EgressStatus{
 		{Peer: "bank", Class: "masked", Bytes: 46_300_000, Agreed: 75_022_336},

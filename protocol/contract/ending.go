@@ -77,13 +77,13 @@ func NewEnding(c *Contract, e Ending) (*Ending, error) {
 // ParseEnding reads the ending of a contract's job and the signatures it bears, which must be right but need not be
 // complete; see InForce.
 func ParseEnding(c *Contract, text []byte) (*Ending, error) {
-	_, signatures, err := keys.NameOf(DomainEnding, text)
+	_, signers, err := keys.NameOf(DomainEnding, text)
 	if err != nil {
 		return nil, err
 	}
-	if most := len(c.Enders()); signatures > max(1, most) { // before any is verified
+	if most := len(c.Enders()); len(signers) > max(1, most) { // before any is verified
 		return nil, fmt.Errorf("ending of job %q: it bears %d signatures, at most %d are wanted",
-			c.Job.Name, signatures, max(1, most))
+			c.Job.Name, len(signers), max(1, most))
 	}
 	doc, err := keys.ParseDocument(DomainEnding, text)
 	if err != nil {

@@ -137,10 +137,10 @@ func gfmlWarnings(job *contract.Job) []string {
 }
 
 // gfmlSummed is how many clients a server chooses.
-func gfmlSummed(job *contract.Job, server string) float64 {
+func gfmlSummed(job *contract.Job, server string) (clients float64, beside string) {
 	plan, err := gfmlPlan(job)
 	if err != nil {
-		return 0 // it is no contract
+		return 0, "" // it is no contract
 	}
-	return float64(min(plan.Params().Participants, len(job.ClientsOf(job.Index(server)))))
+	return float64(min(plan.Params().Participants, len(job.ClientsOf(job.Index(server))))), ""
 }

@@ -26,9 +26,11 @@ type algorithm struct {
 	complete func(*Jobs, *contract.Job) error // fills in what the server's node knows; may be nil
 	warnings func(*contract.Job) []string     // what is doubtful by public numbers alone; may be nil
 	picks    bool                             // clients are chosen, or choose, in each round
-	// summed is about how many clients have a part in a number that a total is of; nil: nobody knows before
-	summed func(job *contract.Job, server string) float64
+	summed   summed                           // see Summed
 }
+
+// summed is Summed of one algorithm.
+type summed func(job *contract.Job, server string) (clients float64, beside string)
 
 // algorithms is the registry, by the names in jobs.
 func algorithms() map[string]algorithm {
@@ -39,7 +41,7 @@ func algorithms() map[string]algorithm {
 		},
 		contract.OFMSFT: {
 			part: newOFMSFT, model: ofmsftModel, private: "the networks' weights and shares are", complete: describeModels,
-			picks: true,
+			picks: true, summed: ofmsftSummed,
 		},
 		contract.POFMKL: {
 			part: newPOFMKL, model: pofmklModel, private: "the kernels' weights are", warnings: pofmklWarnings,
@@ -149,13 +151,10 @@ func Warnings(job *contract.Job) []string {
 	return nil
 }
 
-// Summed returns about how many clients have a part in each number of the totals that a server of a job learns; 0:
-// nobody knows before.
-func Summed(job *contract.Job, server string) float64 {
-	if summed := algorithms()[job.Algorithm].summed; summed != nil {
-		return summed(job, server)
-	}
-	return 0
+// Summed returns how many clients have a part in the totals that a server of a job learns, at most or about, and a
+// sentence on what is in them all the same of a single one, with a blank before it; empty: nothing.
+func Summed(job *contract.Job, server string) (clients float64, beside string) {
+	return algorithms()[job.Algorithm].summed(job, server)
 }
 
 // Predicted counts the predictions in a job's folder; one that is damaged has fewer.

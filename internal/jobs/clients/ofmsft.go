@@ -116,3 +116,9 @@ func ofmsftModel(c *contract.Contract, self int, data []byte) (federated.Model, 
 	}
 	return ofmsft.DecodeMixture(params, c.Job.Serves(self), data)
 }
+
+// ofmsftSummed is how many clients there are: how many of them store a network turns out in each round.
+func ofmsftSummed(job *contract.Job, server string) (clients float64, beside string) {
+	return float64(len(job.ClientsOf(job.Index(server)))),
+		" What in a total one row alone has moved shows that row, without your name."
+}

@@ -151,10 +151,13 @@ func pofmklWarnings(job *contract.Job) []string {
 }
 
 // pofmklSummed is how many clients move a kernel.
-func pofmklSummed(job *contract.Job, server string) float64 {
+func pofmklSummed(job *contract.Job, server string) (clients float64, beside string) {
 	params, err := pofmklParams(job)
 	if err != nil {
-		return 0 // it is no contract
+		return 0, "" // it is no contract
 	}
-	return params.Contributors(len(job.ClientsOf(job.Index(server))))
+	if !params.CommonBin {
+		beside = " A part of a total may be one client's, without its name."
+	}
+	return params.Contributors(len(job.ClientsOf(job.Index(server)))), beside
 }

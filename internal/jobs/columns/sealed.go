@@ -35,9 +35,9 @@ func (j *Jobs) idleFacts() contract.Facts {
 // checkSealable refuses sealed jobs of which nothing can come.
 func checkSealable(job *contract.Job) error {
 	if len(job.Parties) < rss.Roles {
-		return fmt.Errorf("job %q: sealed jobs need %d parties, it has %d: name any third member of the charter as one, "+
-			"it needs no data and learns nothing (helper = \"its name\" in the job's "+
-			"parameters)", job.Name, rss.Roles, len(job.Parties))
+		return fmt.Errorf("job %q: sealed jobs need %d parties, it has %d: name any third member of the charter as one; it "+
+			"needs no data and learns of no row by itself, and with either of the others it could rebuild all (helper = "+
+			"\"its name\" in the job's parameters)", job.Name, rss.Roles, len(job.Parties))
 	}
 	if job.Encrypted() {
 		return fmt.Errorf("job %q: aggregation is %q: the sums of a sealed job are under masks and open no angle", job.Name,

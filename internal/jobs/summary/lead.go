@@ -35,16 +35,15 @@ type Lead struct {
 	Exposure Exposure
 }
 
-// LeadOf returns what a contract's other parties learn of the rows of the named one. told is what jobs before it have
-// told of them, nil where nobody asked.
-func LeadOf(c *contract.Contract, party string, told *consent.Told) Lead {
+// LeadOf returns what a contract's other parties learn of the rows of the named one.
+func LeadOf(c *contract.Contract, party string, k Known) Lead {
 	switch {
 	case c.Job.OverClients():
-		return clientsLead(c, party)
+		return clientsLead(c, party, k.Least)
 	case c.Job.Task == contract.TaskAlign:
-		return alignmentLead(c, party, told)
+		return alignmentLead(c, party, k.Told)
 	}
-	return columnsLead(c, party, told)
+	return columnsLead(c, party, k.Told)
 }
 
 // namedEach is how many parties a Lead names one by one.
@@ -141,13 +140,16 @@ func holdsLabels(c *contract.Contract, f *contract.Facts) bool {
 	return c.Job.Task == contract.TaskTrain && f.Role == consent.RoleActive
 }
 
+// rowsOfBin is how many rows a bin has at least for its points to hide them, if all bins had as many.
+const rowsOfBin = 4
+
 // learnedOf returns what a party will learn of another's rows in a job over columns, as it follows on "will".
 func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told) []Lead {
 	if own.Name == to.Name || own.Rows == 0 {
 		return nil
 	}
 	var list []Lead
-	var bits int64
+	var bits, binned int64
 	rebuilt, labels := false, false
 	for i := range c.Openings {
 		o := &c.Openings[i]
@@ -161,11 +163,21 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 			labels = holdsLabels(c, own)
 		case "points", "z-scores":
 			if holdsLabels(c, own) {
-				list = []Lead{{"learn how your labels lie in its own bins, of a bin of one row that row's label", Partial}}
+				binned = max(binned, o.Count)
+			}
+		case fdskl.KindLabelled:
+			if !holdsLabels(c, own) {
+				continue // it is of the label holders' rows
 			}
 		}
 		its, _ := consent.Weigh(c, o)
 		bits = min(bits, math.MaxInt64-its) + its
+	}
+	switch {
+	case binned*rowsOfBin >= int64(c.Rows()): // so many that bins of one row may be the rule
+		list = append(list, Lead{"be able to work out labels of yours, which are those of bins of one row", Rebuilt})
+	case binned > 0:
+		list = append(list, Lead{"learn how your labels lie in bins, of a bin of one row that row's label", Partial})
 	}
 	if rebuilt {
 		list = append(list, Lead{fmt.Sprintf("be able to rebuild %s of %s", ownColumns(own), people(c)), Rebuilt})
@@ -174,8 +186,7 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 		list = append(list, Lead{fmt.Sprintf("be able to work out your labels of %s", people(c)), Rebuilt})
 	}
 	of, exposure := "", Partial
-	if told != nil {
-		bits = min(bits, told.Adds)
+	if told != nil { // not what of these bits is new: that is an estimate, and this is what opens
 		switch {
 		case told.Entropy > 0 && float64(bits) >= told.Entropy:
 			of, exposure = fmt.Sprintf(", enough for all cells: your columns have about %.0f", told.Entropy), Rebuilt
@@ -190,8 +201,11 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 	return list
 }
 
-// clientsLead is the Lead of a job over clients.
-func clientsLead(c *contract.Contract, party string) Lead {
+// few is below how many clients a total is none: who knows the own part knows the others'.
+const few = 3
+
+// clientsLead is the Lead of a job over clients, where a total opens from least clients on.
+func clientsLead(c *contract.Contract, party string, least int) Lead {
 	j := c.Job
 	self := j.Index(party)
 	if j.Serves(self) {
@@ -201,17 +215,18 @@ func clientsLead(c *contract.Contract, party string) Lead {
 	if j.Privacy == keys.PrivacyPublished {
 		return Lead{server + " will be able to rebuild your rows and labels: it gets each of your updates as it is.", Rebuilt}
 	}
-	const few = 3
-	n := clients.Summed(j, server)
-	switch {
-	case n == 0: // nobody knows before
-		return Lead{server + " will learn totals of several clients' updates, and no single one. What in a total one row " +
-			"alone has moved shows that row, without your name.", Partial}
-	case n < few:
-		return Lead{fmt.Sprintf("%s will be able to rebuild your rows: the totals that it learns are of about %s only.",
-			server, wording.Count(int(math.Ceil(n)), "client")), Rebuilt}
+	others := ""
+	if slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.To != party && o.To != server }) {
+		others = "; the other parties get models made of them"
 	}
-	return Lead{fmt.Sprintf("%s will learn totals of about %.0f clients' updates, and no single one.", server, n), Partial}
+	n, beside := clients.Summed(j, server)
+	fewest := int(math.Ceil(min(float64(max(least, j.MinContributors, 2)), n)))
+	if fewest < few {
+		return Lead{fmt.Sprintf("%s will be able to rebuild your rows: it learns totals of as few as %s%s.", server,
+			wording.Count(fewest, "client"), others), Rebuilt}
+	}
+	return Lead{fmt.Sprintf("%s will learn totals of %d clients' updates or more%s.%s", server, fewest, others, beside),
+		Partial}
 }
 
 // alignmentLead is the Lead of an alignment: of how many ids each other party learns whether they are this party's,

@@ -54,30 +54,39 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		{"sealed-square-predict", "telco", Partial, "bank will learn 10 bits of each of 40 people."},
 		{"sealed-classes-predict", "telco", Partial, "bank will learn 40 bits of each of 40 people."},
 		{"sealed-logistic", "insurer", Partial, "bank will learn 9 bits of each of 40 people."},
-		{"glm-points", "bank", Partial, "insurer, telco and retailer will learn how your labels lie in its own bins, of a bin " +
-			"of one row that row's label."},
+		{"glm-points", "bank", Partial, "insurer, telco and retailer will learn how your labels lie in bins, of a bin of one " +
+			"row that row's label."},
 		{"gfml-published", "baker", Rebuilt, "bank will be able to rebuild your rows and labels: it gets each of your updates " +
 			"as it is."},
-		{"gfml-masked-diffusion", "baker", Partial, "bank will learn totals of about 3 clients' updates, and no single one."},
-		{"pofmkl-masked", "telco", Rebuilt, "bank will be able to rebuild your rows: the totals that it learns are of about 2 " +
-			"clients only."},
-		{"ofmsft-masked", "telco", Partial, "bank will learn totals of several clients' updates, and no single one. What in a " +
-			"total one row alone has moved shows that row, without your name."},
+		{"gfml-masked-diffusion", "baker", Partial, "bank will learn totals of 3 clients' updates or more; the other " +
+			"parties get models made of them."},
+		{"pofmkl-masked", "telco", Rebuilt, "bank will be able to rebuild your rows: it learns totals of as few as 2 clients; " +
+			"the other parties get models made of them."},
+		{"ofmsft-masked", "telco", Partial, "bank will learn totals of 3 clients' updates or more; the other parties get models " +
+			"made of them. What in a total one row alone has moved shows that row, without your name."},
 		{"ofmsft-masked", "bank", Hidden, "You bring no rows to this job: nothing of yours is learned."},
 	} {
-		got := LeadOf(all[c.job], c.party, nil)
+		got := LeadOf(all[c.job], c.party, Known{Least: 3})
 		if want := (Lead{c.text, c.exposure}); got != want {
 			t.Errorf("%s at %s begins with\n%+v\nwant\n%+v", c.job, c.party, got, want)
 		}
 	}
 	told := &consent.Told{Adds: 10, Entropy: 31.4}
 	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have.", Partial}
-	if got := LeadOf(all["sealed-square-predict"], "telco", told); got != want {
+	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("with what the ledger knows it begins with %+v", got)
+	}
+	bins := *all["glm-points"]
+	bins.Openings = slices.Clone(bins.Openings)
+	for i := range bins.Openings {
+		bins.Openings[i].Count *= 2
+	}
+	if got := LeadOf(&bins, "bank", Known{}); got.Exposure != Rebuilt {
+		t.Errorf("with as many bins as a quarter of the rows it begins with %+v", got)
 	}
 	told.Entropy = 9
 	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells: your columns have about 9.", Rebuilt}
-	if got := LeadOf(all["sealed-square-predict"], "telco", told); got != want {
+	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("of few bits it begins with %+v", got)
 	}
 }
@@ -87,7 +96,8 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 func TestNoJobThatOpensRowsSaysThatItHidesThem(t *testing.T) {
 	for name, c := range goldens(t) {
 		for i, party := range c.Job.Parties {
-			lead := LeadOf(c, party, nil)
+			// That all was told before, as the ledger estimates it, hides nothing of what opens.
+			lead := LeadOf(c, party, Known{Told: &consent.Told{Adds: 0, Entropy: 31}})
 			var bits int64
 			for k := range c.Openings {
 				if o := &c.Openings[k]; o.To != party {
@@ -100,6 +110,7 @@ func TestNoJobThatOpensRowsSaysThatItHidesThem(t *testing.T) {
 			if brings && (open && lead.Exposure == Hidden || !open && lead.Exposure == Rebuilt) {
 				t.Errorf("%s opens %d bits of a row and begins at %s with %+v", name, bits, party, lead)
 			}
+			lead = LeadOf(c, party, Known{})
 			head := Of(c, party, Known{}).String()
 			if first, _, _ := strings.Cut(head, "\n\n"); strings.Join(strings.Fields(first), " ") != lead.Text {
 				t.Errorf("%s: the summary begins with %q", name, first)
@@ -112,8 +123,8 @@ func TestNoJobThatOpensRowsSaysThatItHidesThem(t *testing.T) {
 func TestWhoHasConsentedIsSaid(t *testing.T) {
 	c := goldens(t)["fdskl-masked-tree"]
 	for want, consented := range map[string][]string{
-		"nobody has consented yet": nil, "bank has consented; insurer, telco, retailer have not yet": {"bank"},
-		"bank, insurer, telco have consented; retailer has not yet": {"bank", "insurer", "telco"},
+		"nobody has consented yet": nil, "bank has consented; insurer, telco and retailer have not yet": {"bank"},
+		"bank, insurer and telco have consented; retailer has not yet": {"bank", "insurer", "telco"},
 	} {
 		text := Of(c, "telco", Known{Awaited: true, Consented: consented}).String()
 		if !slices.Contains(strings.Split(text, "\n"), want) {

@@ -43,12 +43,13 @@ type Known struct {
 	Told      *consent.Told // by the jobs before it; nil: nobody asked
 	Consented []string      // the parties whose signature is there
 	Awaited   bool          // somebody has yet to consent
+	Least     int           // contributors of a total that opens, by the charter in force; 0: nobody asked
 }
 
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
 // learns what.
 func Of(c *contract.Contract, party string, k Known) *Summary {
-	return &Summary{Lead: LeadOf(c, party, k.Told), Head: headOf(c, party, k), Whole: wholeOf(c, party)}
+	return &Summary{Lead: LeadOf(c, party, k), Head: headOf(c, party, k), Whole: wholeOf(c, party)}
 }
 
 // headOf is what a person decides by.
@@ -148,7 +149,10 @@ func ConsentedText(parties, consented []string) string {
 		}
 	}
 	has := func(names []string) string {
-		return wording.Several(names) + map[bool]string{true: " has", false: " have"}[len(names) == 1]
+		if n := len(names) - namedEach; n > 0 {
+			return strings.Join(names[:namedEach], ", ") + fmt.Sprintf(" and %d more have", n)
+		}
+		return wording.List(names, "and") + map[bool]string{true: " has", false: " have"}[len(names) == 1]
 	}
 	switch {
 	case len(yes) == 0:
