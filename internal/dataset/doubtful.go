@@ -31,6 +31,10 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 		return fmt.Sprintf("%s has more digits than a number keeps: if it holds codes, ignore it, or list it in categorical",
 			quote(c.coded))
 	}
+	if c.numbered == nil && c.points.areThousands() {
+		return fmt.Sprintf("%s and %s stand in it, and no cell that is certainly a decimal: if points stand between "+
+			"thousands, say thousands = \".\" and decimal = \",\"", c.points.long, c.points.short)
+	}
 	if day := packedDate(values, 20000101, 3, "20060102"); day != "" {
 		return fmt.Sprintf("its numbers read as days, as %s, and 31 January would be 70 from 1 February: write %s", day,
 			day[:4]+"-"+day[4:6]+"-"+day[6:])
@@ -45,6 +49,40 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 			rows, quote(text))
 	}
 	return ""
+}
+
+// points say of a column's numbers whether their points can stand between thousands: 17.123 beside 345, and neither
+// 17.1 nor 1234.
+type points struct {
+	grouped, whole int
+	long, short    string // one of each
+	otherwise      bool   // some number says that they do not
+}
+
+// leastPoints is how many different numbers of both kinds there are before points are doubted.
+const leastPoints = 3
+
+// add looks at one text.
+func (p *points) add(cell string) {
+	body := strings.TrimPrefix(cell, "-")
+	parts := strings.Split(body, ".")
+	switch {
+	case p.otherwise:
+	case strings.Trim(body, "0123456789.") != "" || len(parts[0]) == 0 || len(parts[0]) > 3,
+		len(parts) > 1 && (parts[0][0] == '0' || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 })):
+		p.otherwise = true
+	case len(parts) > 1:
+		p.grouped++
+		p.long = strings.Clone(cell)
+	default:
+		p.whole++
+		p.short = strings.Clone(cell)
+	}
+}
+
+// areThousands reports whether points stand where thousands would have them, and nowhere else.
+func (p *points) areThousands() bool {
+	return !p.otherwise && p.grouped >= leastPoints && p.whole >= leastPoints
 }
 
 // leastPacked is how many different numbers there are before they are taken for dates.
@@ -161,6 +199,8 @@ func (c *cells) doubtfulTexts() string {
 		return "its cells have digits that are not 0 to 9: write them so"
 	case dated == n && len(c.dates.orders) > 1:
 		return `its dates could be day/month or month/day: say dates = "dmy" or "mdy"`
+	case dated == n && c.dates.want != DatesAreTexts:
+		return "its cells are dates that are written in several ways: write all as 2006-01-31, or ignore the column"
 	case 2*dated > n && c.dates.want != DatesAreTexts:
 		return fmt.Sprintf("%d of its %d different texts are dates and the others are not, or are written otherwise: "+
 			"mend them, or ignore the column", dated, n)

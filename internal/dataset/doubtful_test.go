@@ -35,6 +35,12 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("4%014d", n(7919, 90000, 1000)), ""},
 		{say("%v", pick("-999", "12", "15", "17.5", "30", "31")), `it is -999 in 50 rows, far from all others: if that stands ` +
 			`for a missing cell, list "-999" in na`},
+		{say("%v", pick("345", "17.123", "12", "1.250", "980", "104.000")), `if points stand between thousands, say ` +
+			`thousands = "." and decimal = ","`},
+		{say("%v", pick("345", "17.123", "12", "1.25", "980", "104.000")), ""},   // a decimal
+		{say("%v", pick("345", "17.123", "12", "1.250", "9800", "104.000")), ""}, // 9800 has none
+		{say("%v", pick("345", "0.123", "12", "0.250", "980", "0.001")), ""},
+		{say("%d.%03d", n(1, 90, 1), n(7, 999, 0)), ""}, // three decimals everywhere
 		{say("%v", pick("9999", "12", "15", "17.5", "30", "31")), `it is 9999 in 50 rows`},
 		{say("%v", pick("-9", "0", "1", "2", "3", "")), `it is -9 in 50 rows`},
 		{say("%v", pick("99", "12", "15", "17.5", "80", "31")), ""}, // as far from 80 as 80 from others
@@ -46,6 +52,8 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("20%d-%02d", n(1, 5, 18), n(1, 12, 1)), `its cells are months, weeks or quarters`},
 		{say("20%dQ%d", n(1, 5, 18), n(1, 4, 1)), `its cells are months, weeks or quarters`},
 		{say("2019-W%02d", n(1, 10, 1)), `its cells are months, weeks or quarters`},
+		{say("%v", pick("07.09.1977", "1991-08-14", "28/04/1996", "30.11.2001", "2003-12-13", "17/05/1988")),
+			`its cells are dates that are written in several ways: write all as 2006-01-31`},
 		{say("%02d:%02d", n(1, 24, 0), n(7, 60, 0)), `its cells are times of the day, or durations`},
 		{say("%d:%02d:%02d", n(1, 4, 0), n(7, 60, 0), n(11, 60, 0)), `its cells are times of the day, or durations`},
 		{say("%d:%02d pm", n(1, 12, 1), n(7, 60, 0)), `its cells are times of the day, or durations`},

@@ -56,7 +56,8 @@ func newText(r io.Reader, lim *limits) (*text, error) {
 const headSize = 4096
 
 // utf16 says what a file in UTF-16 is, and what to do with it.
-const utf16 = "UTF-16, as Excel's Unicode text is; save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8"
+const utf16 = "UTF-16, as Excel's Unicode text is; save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 " +
+	"OLD > NEW"
 
 // foreign are the first bytes of files that are no tables as text, and what to do with one. Some of them are a word
 // that a column may be called: those files have bytes in them that no text has.
@@ -101,7 +102,7 @@ var foreign = []struct {
 
 // What several of them are.
 const (
-	utf32    = "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8"
+	utf32    = "UTF-32; save it as CSV in UTF-8, or convert it: iconv -f UTF-32 -t UTF-8 OLD > NEW"
 	savedByR = "one of R; write it with write.csv(x, FILE, row.names = FALSE)"
 	sas7bdat = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc2\xea\x81\x60"
 	sqlText  = "SQL; fill a database with it, and give that as sqlite:FILE?query=SELECT …, or write CSV"
@@ -234,7 +235,8 @@ func encodingOf(s string) string {
 			name = "GB18030"
 		}
 	}
-	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8", name, name)
+	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8 OLD > NEW",
+		name, name)
 }
 
 // checkText says what is wrong with a name, an id or a level, or "". A mark such as U+FEFF

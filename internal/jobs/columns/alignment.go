@@ -348,7 +348,8 @@ func (j *Jobs) completeRows(job *contract.Job) error {
 	named := slices.IndexFunc(done, func(f jobs.Finished) bool { return f.Contract.Job.Name == job.Rows })
 	switch {
 	case len(done) == 0:
-		return fmt.Errorf("job %q: rows is %q, and this node has no alignment of that name: run hanse align --name %s first",
+		return fmt.Errorf("job %q: rows is %q, and this node has no alignment of that name: hanse jobs lists its "+
+			"alignments, and hanse align --name %s --parties NAMES makes one",
 			job.Name, wording.Clip(job.Rows), wording.Clip(job.Rows))
 	case named < 0 && len(done) > 1:
 		return fmt.Errorf("job %q: rows is %q, and the contracts of %d alignments begin so: give more digits, or a name",
