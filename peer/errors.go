@@ -122,7 +122,8 @@ func explainCause(err error) string {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), timedOut(err):
 		return "no answer: the host is down, or a firewall drops the connection"
 	case ended(err):
-		return "the connection was closed during the handshake: the other side may be at its limit, or no hanse node"
+		return "the connection was closed during the handshake: the other side may be at its limit, does not " +
+			"know this key, or is no hanse node"
 	default:
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return clip(plain(first), maxReason)

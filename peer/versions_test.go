@@ -87,6 +87,7 @@ func meetLater(
 	run(t, other)
 	introduce(t, h, other)
 	dialling = until(t, h, ks[1].ID(), "refused anew", seen)
+	lines.await(t, "wire")
 	return dialled, dialling, slices.DeleteFunc(lines.all(), func(s string) bool { return !strings.Contains(s, "wire") })
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -63,8 +64,9 @@ type rawConn = network.Conn
 
 // lines is a log that tests can look into.
 type lines struct {
-	mu   sync.Mutex
-	text []string
+	mu    sync.Mutex
+	text  []string
+	added chan struct{} // closed with the next line; nil: nobody waits for it
 }
 
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -80,7 +82,33 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	l.text = append(l.text, text)
+	if l.added != nil {
+		close(l.added)
+		l.added = nil
+	}
 	return nil
+}
+
+// await waits for a line with a part in it: what happens is told before it is logged.
+func (l *lines) await(t testing.TB, part string) {
+	t.Helper()
+	for ctx := within(t); ; {
+		l.mu.Lock()
+		if slices.ContainsFunc(l.text, func(s string) bool { return strings.Contains(s, part) }) {
+			l.mu.Unlock()
+			return
+		}
+		if l.added == nil {
+			l.added = make(chan struct{})
+		}
+		added := l.added
+		l.mu.Unlock()
+		select {
+		case <-added:
+		case <-ctx.Done():
+			t.Fatalf("no line of the log has %q: %q", part, l.all())
+		}
+	}
 }
 
 func (l *lines) all() []string {
