@@ -313,15 +313,18 @@ func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 	if !ok || s.ended() != nil {
 		return s, nil
 	}
-	signed, news := 0, false
+	if _, ok := s.proof(); ok {
+		return s, nil
+	}
+	signed, news, seen := 0, false, s.watched.signers()
 	for _, p := range s.contract.Parties {
 		if slices.Contains(signers, p.ID) { // others' signatures are nothing
 			signed++
-			news = news || !slices.Contains(s.watched.signers(), p.Name)
+			news = news || !slices.Contains(seen, p.Name)
 		}
 	}
 	all := signed == len(s.contract.Parties)
-	if _, ok := s.proof(); ok || !all && (s.status() != StateProposed || !news) {
+	if !all && (s.status() != StateProposed || !news) {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {
