@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
@@ -144,11 +145,11 @@ func newJob(c *cli.Context) error {
 	}
 	dir := ""
 	if c.IsSet("dir") {
-		dir = " --dir " + wording.Quoted(c.String("dir"))
+		dir = c.String("dir")
 	}
 	fmt.Fprintf(c.App.Writer, "%s", text)
 	fmt.Fprintf(c.App.ErrWriter, "\n%s is written; propose it with\n    hanse train %s%s\n", path, wording.Quoted(path),
-		dir)
+		jobview.InFolder(dir))
 	return nil
 }
 
@@ -198,8 +199,7 @@ func labelFor(c *cli.Context, client *node.Client, table string) (string, error)
 func newestAlignment(all []node.JobInfo, table string) (newest *node.JobInfo) {
 	for i := range all {
 		j := &all[i]
-		if j.Aligned != nil && j.Aligned.Table == table && j.Until > time.Now().UTC().Format(time.DateOnly) &&
-			(newest == nil || newest.Ended.Before(j.Ended)) {
+		if j.AlignsNow(table, time.Now()) && (newest == nil || newest.Ended.Before(j.Ended)) {
 			newest = j
 		}
 	}

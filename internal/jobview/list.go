@@ -37,8 +37,8 @@ func List(out io.Writer, all []node.JobInfo, hidden int, now time.Time, dir stri
 	return nil
 }
 
-// inFolder is the flag that names a node's folder, as it was typed, nothing for the default one.
-func inFolder(dir string) string {
+// InFolder is the flag that names a node's folder, with a blank before it; nothing where none was typed.
+func InFolder(dir string) string {
 	if dir == "" {
 		return ""
 	}
@@ -95,6 +95,6 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 		say("waits until " + j.Expires)
 	}
 	if j.Next != "" {
-		t.Command("next:", terminal.Printable(j.Next+inFolder(dir)))
+		t.Command("next:", terminal.Printable(j.Next+InFolder(dir)))
 	}
 }

@@ -119,7 +119,6 @@ func (s *Steps) modelFor(alignment *node.JobInfo) (newest *node.JobInfo) {
 // alignments returns the newest alignment of rows that a training's model can score, nil where there is none, and the
 // one that the training took its rows from, nil where that is not there any more.
 func (s *Steps) alignments(training *node.JobInfo) (scored, trained *node.JobInfo) {
-	today := s.Now.UTC().Format(time.DateOnly)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if j.Aligned == nil {
@@ -128,7 +127,7 @@ func (s *Steps) alignments(training *node.JobInfo) (scored, trained *node.JobInf
 		if j.Contract == training.Alignment {
 			trained = j
 		}
-		if j.Aligned.Table == scoredTable && j.Until > today && within(training.Parties, j.Parties) &&
+		if j.AlignsNow(scoredTable, s.Now) && within(training.Parties, j.Parties) &&
 			(scored == nil || scored.Ended.Before(j.Ended)) {
 			scored = j
 		}

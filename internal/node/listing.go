@@ -78,6 +78,11 @@ type JobInfo struct {
 	Unanswered bool `json:"unanswered,omitempty"`
 }
 
+// AlignsNow reports whether the job is an alignment of a table that jobs may still use.
+func (j *JobInfo) AlignsNow(table string, now time.Time) bool {
+	return j.Aligned != nil && j.Aligned.Table == table && j.Until > now.UTC().Format(time.DateOnly)
+}
+
 // infoOf says of a job what its contract says of it.
 func infoOf(c *contract.Contract, self string) JobInfo {
 	j := c.Job
