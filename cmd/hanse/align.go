@@ -34,8 +34,9 @@ and not how many. A table of fewer rows than that is refused.
 
 A name that an alignment at this node has, done or under way, is refused to another until
 its days (--keep-days) are over or hanse remove has removed it. A job file of a training
-then says rows = "customers", or the first digits of the alignment's contract. To score, align the rows to be scored;
-those of this node that another party lacks come back as "no match":
+then says rows = "customers", or the first digits of the alignment's contract. To score,
+align the rows to be scored; those of this node that another party lacks come back as
+"no match":
 
    hanse align --for predict --name march --parties bank,insurer,telco --dir bank-node
    hanse predict --model credit --rows march --dir bank-node --out scores.csv

@@ -74,8 +74,8 @@ opened to it. Where it has those of all rows that are asked for, of a table or o
 alignment (--rows), it gives these and asks nobody. Where it lacks some, the parties are
 asked for consent to a job of all rows, in which only those open that it lacks. --serve
 asks the parties always, and so do models of other modes, whose scores are not kept. A
-row is its id. Where its columns have changed, or another party has its score, all parties may agree to score
-rows once more:
+row is its id. Where its columns have changed, or another party has its score, all
+parties may agree to score rows once more:
 
    hanse predict --model credit --table test --dir bank-node --scores-per-row 2
 

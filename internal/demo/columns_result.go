@@ -139,11 +139,11 @@ func (d *columns) printResult() error {
 			"other is right so often that the error says little. Look at the AUC.",
 			100*float64(rarer)/float64(r.Figures.Binary.Rows)))
 	}
-	if rarer > 0 && rarer < fewRows {
+	switch alone := r.asGoodAlone(rare); {
+	case rarer > 0 && rarer < fewRows: // so few that nobody is told apart
 		says += wording.Wrap(wording.Columns, "", fmt.Sprintf("The rarer class has %s only: these figures are rough.",
 			wording.Count(rarer, "test row")))
-	}
-	if alone := r.asGoodAlone(rare); alone != "" {
+	case alone != "":
 		says += wording.Wrap(wording.Columns, "", alone)
 	}
 	_, err := fmt.Fprintf(d.Out, "\n%s", says)
@@ -170,9 +170,6 @@ func (r *columnsResult) rarer() (rows int, rare bool) {
 // asGoodAlone says which party's columns alone do as well as all, the best of them, and how well: by the error, or
 // where that says little by the AUC; "" where none do.
 func (r *columnsResult) asGoodAlone(rare bool) string {
-	if rarer, _ := r.rarer(); rarer > 0 && rarer < fewRows {
-		return "" // so few rows tell nobody apart
-	}
 	const says = "%s's columns alone do as well: %s. The others' add nothing here."
 	if rare {
 		for _, rival := range r.Figures.Against {

@@ -299,9 +299,10 @@ func (v *jobView) addContract(c *contract.Contract) {
 	own, errOwn := c.Egress(self)
 	inShards, errShards := c.ShardEgress(self)
 	if errOwn == nil && errShards == nil {
-		v.Kinds = jobs.ByProtection(append(jobs.EgressOf(c, own), jobs.EgressOf(c, inShards)...))
-		for i, lines := range [][]contract.Egress{own, inShards} {
-			for _, e := range jobs.Folded(jobs.EgressOf(c, lines)) {
+		both := [][]jobs.Egress{jobs.EgressOf(c, own), jobs.EgressOf(c, inShards)}
+		v.Kinds = jobs.ByProtection(slices.Concat(both...))
+		for i, lines := range both {
+			for _, e := range jobs.Folded(lines) {
 				if e.Protection() == control.Protection {
 					control.Agreed += e.MaxBytes
 					continue

@@ -149,10 +149,7 @@ func ConsentedText(parties, consented []string) string {
 		}
 	}
 	has := func(names []string) string {
-		if n := len(names) - namedEach; n > 0 {
-			return strings.Join(names[:namedEach], ", ") + fmt.Sprintf(" and %d more have", n)
-		}
-		return wording.List(names, "and") + map[bool]string{true: " has", false: " have"}[len(names) == 1]
+		return named(names) + map[bool]string{true: " has", false: " have"}[len(names) == 1]
 	}
 	switch {
 	case len(yes) == 0:
