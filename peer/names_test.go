@@ -74,59 +74,59 @@ func TestNamesThatLeadBack(t *testing.T) {
 		"group.example": "224.0.0.1", "group-six.example": "ff02::1", "reserved.example": "240.0.0.1",
 		"all.example": "255.255.255.255"}
 	nameServer(t, leads)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var calls atomic.Int64
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			calls.Add(1)
-			conn.Close()
-		}
-	}()
-	defer func() {
-		l.Close()
-		<-served
-	}()
-	ks := newKeys(t, 4)
-	port := l.Addr().(*net.TCPAddr).Port
 	for listen, machine := range map[string]bool{"/ip4/0.0.0.0/tcp/0": false, "/ip4/127.0.0.1/tcp/0": true} {
-		d := draft(ks)
-		for i, name := range slices.Sorted(maps.Keys(leads)) {
-			if m := &d.Members[1+i%3]; !machine || strings.Contains(leads[name], "127.0.0.1") {
-				m.Addresses = append(m.Addresses, fmt.Sprintf("/dns/%s/tcp/%d", name, port))
+		t.Run(map[bool]string{true: "machine", false: "network"}[machine], func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		cfg := config(ks[0], signed(t, d, ks))
-		cfg.Listen = []string{listen}
-		h := start(t, cfg)
-		before := calls.Load()
-		for _, m := range d.Members[1:] {
-			if len(m.Addresses) == 0 {
-				continue
-			}
-			until(t, h, m.ID, "tried", troubled)
-			e, err := h.Examine(within(t), m.ID)
-			if err != nil || len(e.Attempts) == 0 {
-				t.Fatalf("%+v, %v", e, err)
-			}
-			for _, attempt := range e.Attempts {
-				const refusal = "it leads to this machine, to none, or into a network"
-				if strings.HasPrefix(attempt.Text, refusal) == machine {
-					t.Errorf("a node at %s and %s: %s", listen, attempt.Address, attempt.Text)
+			var calls atomic.Int64
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					calls.Add(1)
+					conn.Close()
+				}
+			}()
+			t.Cleanup(func() {
+				l.Close()
+				<-served
+			})
+			ks := newKeys(t, 4)
+			d := draft(ks)
+			for i, name := range slices.Sorted(maps.Keys(leads)) {
+				if m := &d.Members[1+i%3]; !machine || strings.Contains(leads[name], "127.0.0.1") {
+					m.Addresses = append(m.Addresses, fmt.Sprintf("/dns/%s/tcp/%d", name, l.Addr().(*net.TCPAddr).Port))
 				}
 			}
-		}
-		if dialled := calls.Load() > before; dialled != machine {
-			t.Errorf("a node at %s dials this machine: %v, want %v", listen, dialled, machine)
-		}
+			cfg := config(ks[0], signed(t, d, ks))
+			cfg.Listen = []string{listen}
+			h := start(t, cfg)
+			for _, m := range d.Members[1:] {
+				if len(m.Addresses) == 0 {
+					continue
+				}
+				until(t, h, m.ID, "tried", troubled)
+				e, err := h.Examine(within(t), m.ID)
+				if err != nil || len(e.Attempts) == 0 {
+					t.Fatalf("%+v, %v", e, err)
+				}
+				for _, attempt := range e.Attempts {
+					const refusal = "it leads to this machine, to none, or into a network"
+					if strings.HasPrefix(attempt.Text, refusal) == machine {
+						t.Errorf("%s: %s", attempt.Address, attempt.Text)
+					}
+				}
+			}
+			if dialled := calls.Load() > 0; dialled != machine {
+				t.Errorf("it dials this machine: %v, want %v", dialled, machine)
+			}
+		})
 	}
 	for _, cause := range []error{swarm.ErrDialToSelf, swarm.ErrGaterDisallowedConnection} {
 		if text := explainCause(cause); !strings.HasPrefix(text, "it leads to this machine") {
