@@ -159,6 +159,7 @@ func (b *Binary) lossesOf(s Scored) {
 			losses[i] = -math.Log1p(-p)
 		}
 	}
+	ordered(losses, squares)
 	about := [2]float64{stat.Mean(losses, nil), stat.Mean(squares, nil)}
 	found := studentised(b.Rows, 2, func(counts []int32, out []measured) {
 		out[0], out[1] = mean(counts, losses, about[0]), mean(counts, squares, about[1])

@@ -14,6 +14,6 @@
 //	lift, calibration          shares by tenths of the rows; Wilson
 //
 // The bootstrap (Efron, Annals of Statistics 7, 1979) draws rows with replacement from a public seed: the same rows
-// give the same interval, bit for bit. The tests in coverage draw tables whose figures are known, and count the
-// intervals that hold them.
+// give the same interval, bit for bit, in whatever order they come. The tests in coverage draw
+// tables whose figures are known, and count the intervals that hold them.
 package figures

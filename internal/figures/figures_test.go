@@ -141,6 +141,53 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// sameEstimate compares values and intervals.
+func sameEstimate(t *rapid.T, got, want *Estimate) {
+	t.Helper()
+	if got == nil || want == nil || (got.Interval == nil) != (want.Interval == nil) {
+		if got != nil || want != nil {
+			t.Fatalf("a figure is %+v, in another order of the rows %+v", want, got)
+		}
+		return
+	}
+	near(t, "a figure of the other order", got.Value, want.Value)
+	for end := range want.Interval {
+		near(t, "an interval of the other order", got.Interval[end], want.Interval[end])
+	}
+}
+
+// TestOrderOfNumbers shuffles predicted numbers: no figure and no interval changes, nor the gain over a rival.
+func TestOrderOfNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(3, 40).Draw(t, "rows")
+		var columns, shuffled [3][]float64 // labels, predictions, a rival's
+		order := rapid.Permutation(places(n)).Draw(t, "order")
+		for c := range columns {
+			columns[c] = rapid.SliceOfN(rapid.Float64Range(-9, 9), n, n).Draw(t, "numbers")
+			for _, at := range order {
+				shuffled[c] = append(shuffled[c], columns[c][at])
+			}
+		}
+		var of [2]*Numbers
+		var gain [2]*Estimate
+		for i, rows := range [][3][]float64{columns, shuffled} {
+			var err error
+			if of[i], err = OfNumbers(rows[0], rows[1]); err != nil {
+				t.Fatal(err)
+			}
+			r := Report{Numbers: of[i]}
+			if err := r.CompareNumbers("rival", rows[0], rows[1], rows[2]); err != nil {
+				t.Fatal(err)
+			}
+			gain[i] = r.Against[0].Gain
+		}
+		sameEstimate(t, &of[1].RMSE, &of[0].RMSE)
+		sameEstimate(t, &of[1].MAE, &of[0].MAE)
+		sameEstimate(t, of[1].R2, of[0].R2)
+		sameEstimate(t, gain[1], gain[0])
+	})
+}
+
 // TestOrderOfRows shuffles rows, among them many with equal scores: no figure changes.
 func TestOrderOfRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -161,7 +208,7 @@ func TestOrderOfRows(t *testing.T) {
 		}
 		for _, pair := range [][2]*Estimate{{a.AUC, b.AUC}, {a.KS, b.KS}, {a.AveragePrecision, b.AveragePrecision},
 			{a.LogLoss, b.LogLoss}, {a.Brier, b.Brier}, {&a.Error, &b.Error}} {
-			near(t, "a figure of the other order", pair[1].Value, pair[0].Value)
+			sameEstimate(t, pair[1], pair[0])
 		}
 		for i, g := range a.Lift {
 			near(t, "positives of a tenth", b.Lift[i].Positives, g.Positives)

@@ -99,6 +99,19 @@ func bootstrap(rows, statistics int, of func(counts []int32, out []float64)) [][
 	return values
 }
 
+// ordered sorts rows of two numbers each, in place: what is drawn of them does not depend on the order in which they
+// came.
+func ordered(a, b []float64) {
+	rows := make([][2]float64, len(a))
+	for i := range rows {
+		rows[i] = [2]float64{a[i], b[i]}
+	}
+	slices.SortFunc(rows, func(x, y [2]float64) int { return slices.Compare(x[:], y[:]) })
+	for i, row := range rows {
+		a[i], b[i] = row[0], row[1]
+	}
+}
+
 // measured is a statistic of rows and its standard error.
 type measured struct{ value, err float64 }
 

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -21,6 +22,8 @@ func OfNumbers(labels, predictions []float64) (*Numbers, error) {
 	if err := finite(labels, predictions); err != nil {
 		return nil, err
 	}
+	labels, predictions = slices.Clone(labels), slices.Clone(predictions)
+	ordered(labels, predictions)
 	n := &Numbers{Rows: len(labels)}
 	for i, y := range labels {
 		n.Mean += y / float64(len(labels))

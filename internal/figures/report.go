@@ -94,6 +94,7 @@ func (r *Report) CompareNumbers(name string, labels, predictions, others []float
 	for i, y := range labels {
 		squares[0][i], squares[1][i] = (predictions[i]-y)*(predictions[i]-y), (others[i]-y)*(others[i]-y)
 	}
+	ordered(squares[0], squares[1])
 	gain := studentised(len(labels), 1, func(counts []int32, out []measured) {
 		out[0] = rootDifference(counts, squares[1], squares[0])
 	})[0]
