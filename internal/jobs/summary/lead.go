@@ -189,13 +189,14 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 	if labels {
 		list = append(list, Lead{fmt.Sprintf("be able to work out your labels of %s", people(c)), Rebuilt})
 	}
+	const counted = " (of a number, the eighth it lies in)" // see docs/policy.md, row_bits
 	of, exposure := "", Partial
 	if told != nil { // not what of these bits is new: that is an estimate, and this is what opens
 		switch {
 		case told.Entropy > 0 && float64(bits) >= told.Entropy:
-			of, exposure = fmt.Sprintf(", enough for all cells: your columns have about %.0f", told.Entropy), Rebuilt
+			of, exposure = fmt.Sprintf(", enough for all cells%s: your columns have about %.0f", counted, told.Entropy), Rebuilt
 		case told.Entropy > 0:
-			of = fmt.Sprintf(", of about %.0f that your columns have", told.Entropy)
+			of = fmt.Sprintf(", of about %.0f that your columns have%s", told.Entropy, counted)
 		}
 	}
 	if bits > 0 && !rebuilt {

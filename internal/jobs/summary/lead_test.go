@@ -72,7 +72,7 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		}
 	}
 	told := &consent.Told{Adds: 10, Entropy: 31.4}
-	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have.", Partial}
+	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have (of a number, the eighth it lies in).", Partial}
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("with what the ledger knows it begins with %+v", got)
 	}
@@ -85,7 +85,7 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		t.Errorf("with as many bins as a quarter of the rows it begins with %+v", got)
 	}
 	told.Entropy = 9
-	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells: your columns have about 9.", Rebuilt}
+	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells (of a number, the eighth it lies in): your columns have about 9.", Rebuilt}
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("of few bits it begins with %+v", got)
 	}
