@@ -185,12 +185,12 @@ func writeDraft(c *cli.Context, charter *keys.SignedCharter, path string) error 
 		return err
 	}
 	if n, least := len(charter.Members), charter.Rules.MinContributors; n < least {
-		fmt.Fprintf(c.App.ErrWriter, "hanse: warning: charter %q has %s and opens no sum over fewer than "+
-			"%d: --min-contributors sets another number\n", charter.Name, wording.Count(n, "member"), least)
+		say(c, fmt.Sprintf("hanse: warning: charter %q has %s and opens no sum over fewer than %d: --min-contributors sets "+
+			"another number", charter.Name, wording.Count(n, "member"), least))
 	}
 	if len(charter.MayServe()) == 0 {
-		fmt.Fprintf(c.App.ErrWriter,
-			"hanse: warning: charter %q lets no member be a server: no job over clients can run\n", charter.Name)
+		say(c, fmt.Sprintf("hanse: warning: charter %q lets no member be a server: no job over clients can run",
+			charter.Name))
 	}
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, charterfile.NewReport(charter, nil, path))
@@ -198,7 +198,8 @@ func writeDraft(c *cli.Context, charter *keys.SignedCharter, path string) error 
 	fmt.Fprintf(c.App.Writer, "%s: charter %q, version %d, %s\n", path, charter.Name, charter.Version,
 		wording.Count(len(charter.Members), "member"))
 	fmt.Fprintf(c.App.Writer, "hash: %s\n", charter.Digest())
-	fmt.Fprintf(c.App.ErrWriter, "next: each member reads it and signs it: hanse charter sign --key FILE.key %s\n", path)
+	fmt.Fprintf(c.App.ErrWriter, "next: each member reads it and signs it by\n    hanse charter sign --key FILE.key %s\n",
+		path)
 	return nil
 }
 

@@ -97,7 +97,7 @@ func runJoin(c *cli.Context) error {
 		return terminal.JSON(c.App.Writer, charterfile.NewReport(charter, nil, path))
 	}
 	fmt.Fprintf(c.App.Writer, "%s: %s\n", path, charterfile.Standing(charter))
-	fmt.Fprintf(c.App.ErrWriter, "next: start the node: hanse node --key %s --charter %s --data FILE\n", c.String("key"),
-		path)
+	fmt.Fprintf(c.App.ErrWriter, "next: start the node by\n    hanse node --key %s --charter %s --data FILE\n",
+		c.String("key"), path)
 	return nil
 }

@@ -77,14 +77,18 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	return exitFailed
 }
 
-// printError prints an error, each of several on a line of its own. Words of others may be in it: nothing of them but
-// printable characters reaches the terminal.
+// printError prints an error, each of several on a line of its own, which a terminal has in lines that fit. Words of
+// others may be in it: nothing of them but printable characters reaches the terminal.
 func printError(errOut io.Writer, err error) {
 	for i, text := range sentencesOf(err) {
 		if i == 0 {
 			text = "hanse: " + text
 		}
-		fmt.Fprintln(terminal.Painted(errOut), terminal.Printable(text))
+		if w := terminal.Painted(errOut); terminal.IsTerminal(errOut) && !strings.HasPrefix(text, " ") {
+			terminal.Sentence(w, "", text)
+		} else {
+			fmt.Fprintln(w, terminal.Printable(text))
+		}
 	}
 }
 

@@ -69,8 +69,8 @@ docs/page.md shows what is on it, and who is kept out how.`,
 			if tunnel == "" {
 				tunnel = link.Host
 			}
-			fmt.Fprintf(c.App.ErrWriter, "opens the page once, within 10 minutes; from another machine, first there: ssh -L "+
-				"%s:%s SERVER\n", link.Port(), tunnel)
+			fmt.Fprintf(c.App.ErrWriter, "opens the page once, within 10 minutes; from another machine, first there\n"+
+				"    ssh -L %s:%s SERVER\n", link.Port(), tunnel)
 			return nil
 		},
 	}

@@ -102,8 +102,8 @@ messages of one session
 memory beside the table: about SIZE at each of bank, insurer and telco; the
 others a few megabytes
 
-every party keeps a signed transcript with a digest of each message, for hanse
-audit
+every party keeps a signed transcript with a digest of each message, for
+hanse audit
 `
 	got := memoryFigure.ReplaceAllString(keyShort.ReplaceAllString(summaryOf(t, c, "insurer"), "KEY"), "about SIZE at")
 	if got != want {

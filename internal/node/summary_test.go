@@ -68,8 +68,8 @@ kept out of a first solution, at bank: nothing more opens for it
 
 memory beside the table: bank 811.0 kB, the others a few megabytes
 
-every party keeps a signed transcript with a digest of each message, for hanse
-audit
+every party keeps a signed transcript with a digest of each message, for
+hanse audit
 `
 	if got := keyShort.ReplaceAllString(summaryOf(t, c, "telco"), "KEY"); got != want {
 		t.Errorf("summary is\n%s\nwant\n%s", got, want)

@@ -39,10 +39,10 @@ func (s *Screen) Show(e jobs.Event) {
 	case jobs.EventProgress:
 		s.progress(e)
 	case jobs.EventSummary, jobs.EventDone:
-	case jobs.EventWarning:
-		s.line(strings.TrimSuffix(wording.Hang("    ", e.Text), "\n"))
 	default:
-		s.line("    " + e.Text)
+		for text := range strings.Lines(e.Text) {
+			s.line(strings.TrimSuffix(wording.Hang("    ", text), "\n"))
+		}
 	}
 }
 

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// Wrap breaks a sentence into indented lines of at most width characters, but for words that are longer.
+// Wrap breaks a sentence into indented lines of at most width characters, but for words that are longer. A command that
+// the sentence names stays on one line, to be copied, if it fits there.
 func Wrap(width int, indent, text string) string {
 	var b strings.Builder
 	line := indent
-	for _, word := range strings.Fields(text) {
+	for _, word := range unbroken(strings.Fields(text), width-len(indent)) {
 		if len(line) > len(indent) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			b.WriteString(line + "\n")
 			line = indent
@@ -23,6 +24,38 @@ func Wrap(width int, indent, text string) string {
 	}
 	return b.String() + line + "\n"
 }
+
+// unbroken joins the words of each command of this program, as far as its last flag and that flag's value; without
+// flags they are two words. A comma, a colon or the like ends a command, and so do more words without a flag than one
+// has. The words of a command of more than most characters stay apart.
+func unbroken(words []string, most int) []string {
+	const arguments = 4 // before the first flag; behind one is its value
+	var joined []string
+	for len(words) > 0 {
+		end := 1
+		if strings.TrimLeft(words[0], "(") == "hanse" {
+			end = min(2, len(words))
+			for i, left := 1, arguments; i < len(words) && left >= 0 && !ends(words[i-1]); i++ {
+				switch left--; {
+				case strings.HasPrefix(words[i], "-"):
+					end, left = i+1, 1
+				case end == i && strings.HasPrefix(words[i-1], "-"):
+					end = i + 1
+				}
+			}
+		}
+		if command := strings.Join(words[:end], " "); utf8.RuneCountInString(command) <= most {
+			joined = append(joined, command)
+		} else {
+			joined = append(joined, words[:end]...)
+		}
+		words = words[end:]
+	}
+	return joined
+}
+
+// ends reports whether a word is the last of a clause.
+func ends(word string) bool { return strings.ContainsAny(word[len(word)-1:], ",;:.)") }
 
 // Hang breaks a sentence into lines for a screen, the first behind an indent of blanks and the others two further in.
 func Hang(indent, text string) string {
