@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -26,8 +27,8 @@ func approveCommand() *cli.Command {
 		Usage:     "look at a proposed job and consent to it",
 		ArgsUsage: "JOB",
 		Description: `Shows what others would learn of your rows, what the job is for, who takes part and has
-consented, what would leave this machine, and the whole contract; asks, and answers with
-the digest of the contract that was consented to:
+consented, and what would leave this machine, with --whole message by message; asks, and
+answers with the digest of the contract that was consented to:
 
    hanse approve credit --dir telco-node
 
@@ -47,7 +48,7 @@ hanse refuse refuses a job.`,
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without a question"},
 			&cli.StringFlag{Name: "as", Usage: "approve as the person of this `NAME` in the node's policy"},
 			&cli.StringFlag{Name: "key", Usage: "that person's key `FILE`", DefaultText: "NAME.key"},
-			passphraseFileFlag(), contractFlag(), jsonFlag(), dirFlag(),
+			passphraseFileFlag(), contractFlag(), wholeFlag(), jsonFlag(), dirFlag(),
 		},
 		Action: anyOrder(approve),
 	}
@@ -89,7 +90,7 @@ func refuse(c *cli.Context) error {
 	}
 	const parts = 2 // what it tells, and what it is
 	shown := strings.SplitN(j.Summary, "\n\n", parts+1)
-	printSummary(out, strings.Join(shown[:min(parts, len(shown))], "\n\n")+"\n")
+	printSummary(out, strings.Join(shown[:min(parts, len(shown))], "\n\n"))
 	if reason == "" {
 		reason, err = person(c).Line(c.Context, fmt.Sprintf("why does %s refuse it? All parties are told: ", j.Self))
 		switch {
@@ -153,7 +154,7 @@ func approve(c *cli.Context) error {
 	if c.Bool("json") {
 		out = c.App.ErrWriter
 	}
-	printSummary(out, j.Summary)
+	printProposal(c, out, j.Summary, j.Whole)
 	if !c.Bool("yes") {
 		yes, err := asked(c, j.Summary, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name, j.Contract))
 		switch {
@@ -175,17 +176,34 @@ func approve(c *cli.Context) error {
 	return decide(c, client, j, d)
 }
 
-// printSummary prints a job's summary, of which what stands first alone is coloured: the rest has words of others.
-func printSummary(w io.Writer, summary string) {
-	first, rest, _ := strings.Cut(summary, "\n\n")
+// printSummary prints what a job is decided by, of which what stands first alone is coloured: the rest has words of
+// others.
+func printSummary(w io.Writer, text string) {
+	first, rest, _ := strings.Cut(text, "\n\n")
 	fmt.Fprintf(terminal.Painted(w), "%s\n\n", first)
-	fmt.Fprintln(w, rest)
+	fmt.Fprintln(w, strings.TrimSuffix(rest, "\n"))
+}
+
+// wholeFlag unfolds a contract.
+func wholeFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "whole", Usage: "show every message of the contract, in place of sums"}
+}
+
+// printProposal prints what a person decides on: the whole contract below it where the person asks for that.
+func printProposal(c *cli.Context, w io.Writer, text, whole string) {
+	if c.Bool("whole") {
+		text = summary.Unfolded(text, whole)
+	} else {
+		text += fmt.Sprintf("\nEach message of the contract, in %d lines more: add --whole.\n", strings.Count(whole, "\n"))
+	}
+	printSummary(w, text)
+	fmt.Fprintln(w)
 }
 
 // asked asks a question below a job's summary, with what is said first of the job once more: the screen may not show it
 // any longer.
-func asked(c *cli.Context, summary, question string) (bool, error) {
-	first, _, _ := strings.Cut(summary, "\n\n")
+func asked(c *cli.Context, text, question string) (bool, error) {
+	first, _, _ := strings.Cut(text, "\n\n")
 	p := person(c)
 	if _, ok := p.Terminal(); ok {
 		fmt.Fprintf(terminal.Painted(p.Out), "%s\n\n", first)
@@ -229,13 +247,13 @@ func decide(c *cli.Context, client *node.Client, j *node.JobInfo, d node.Decisio
 	does := "refuses"
 	switch {
 	case d.Yes && decided.State == node.StateProposed:
-		_, err = fmt.Fprintf(c.App.Writer, "%s approves %s, contract %s\n%s: %d of %d have approved it; %s has not "+
+		_, err = fmt.Fprintf(c.App.Writer, "%s approves %s\ncontract %s\n%s: %d of %d have approved it; %s has not "+
 			"consented yet\n", c.String("as"), decided.Name, decided.Contract, decided.Name, len(decided.Approved),
 			decided.Approvals, decided.Self)
 		return err
 	case d.Yes:
 		does = "consents to"
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s %s %s, contract %s\n", decided.Self, does, decided.Name, decided.Contract)
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s %s\ncontract %s\n", decided.Self, does, decided.Name, decided.Contract)
 	return err
 }

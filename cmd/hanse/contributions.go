@@ -45,6 +45,7 @@ terminal --yes consents to all.`,
 			&cli.StringSliceFlag{Name: "without", Usage: "leave out this `PARTY` alone; may be repeated (default: each but " +
 				"the label holder, one at a time)"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent to all these jobs without asking"},
+			wholeFlag(),
 			jsonFlag(),
 			dirFlag(),
 		},

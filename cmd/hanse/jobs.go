@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -107,7 +107,7 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 	found := false
 	for _, j := range jobs {
 		if node.Means(show, j.Name, j.Contract) {
-			printSummary(c.App.Writer, strings.TrimSuffix(j.Summary, "\n"))
+			printSummary(c.App.Writer, summary.Unfolded(j.Summary, j.Whole))
 			found = true
 		}
 	}
@@ -146,6 +146,7 @@ is 0 for a job that is done, 1 for one that is under way or has ended another wa
 				"output)"},
 			labelsFlag(),
 			pageFlag(),
+			wholeFlag(),
 			jsonFlag(),
 			dirFlag(),
 		},

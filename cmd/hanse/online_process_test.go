@@ -62,11 +62,11 @@ func (h *clientNetwork) propose() string {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	contract, _, err := h.client(h.trial.Servers[0]).Prepare(h.t.Context(), text, func(jobs.Event) {})
+	prepared, err := h.client(h.trial.Servers[0]).Prepare(h.t.Context(), text, func(jobs.Event) {})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return contract
+	return prepared.Contract
 }
 
 // TestSIGKILLOfAClient kills a client in the middle of a job: the job goes on without it. Started again

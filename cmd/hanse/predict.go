@@ -111,6 +111,7 @@ each a run of rows; docs/shards.md says how they are started:
 			labelsFlag(),
 			pageFlag(),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
+			wholeFlag(),
 			jsonFlag(),
 			dirFlag(),
 		},
@@ -185,8 +186,8 @@ func eventOf(c *cli.Context, training string) *jobs.Positive {
 // sayEvent says which of two classes scores and probabilities are of, as this member reads them.
 func sayEvent(c *cli.Context, training *node.JobInfo) {
 	if e := eventOf(c, training.Contract); e != nil {
-		fmt.Fprintf(c.App.ErrWriter, "event: scores and probabilities are of %s = %q, said to be so above the threshold\n",
-			terminal.Printable(e.Label), e.Class)
+		say(c, fmt.Sprintf("event: scores and probabilities are of %s = %q, said to be so above the threshold", e.Label,
+			e.Class))
 	}
 }
 
@@ -201,8 +202,8 @@ func knownScores(c *cli.Context, client *node.Client, model *node.JobInfo, job *
 	if err != nil || len(data) == 0 {
 		return false, err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "all %d rows were scored before with this model: these are the scores that this node "+
-		"keeps, and no party was asked\n", rows)
+	say(c, fmt.Sprintf("all %d rows were scored before with this model: these are the scores that this node keeps, and "+
+		"no party was asked", rows))
 	if c.String("out") != "" || !c.Bool("json") {
 		if err := writeOut(c, data); err != nil {
 			return true, err

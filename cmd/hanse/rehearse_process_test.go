@@ -129,25 +129,25 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 	}
 
 	// The real job.
-	hash, summary, err := w.client("bank").Prepare(t.Context(), []byte(canaryJob), func(jobs.Event) {})
+	job, err := w.client("bank").Prepare(t.Context(), []byte(canaryJob), func(jobs.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(summary, "rehearsed here on ") {
-		t.Errorf("the summary says nothing of the rehearsal:\n%s", summary)
+	if !strings.Contains(job.Summary, "rehearsed here on ") {
+		t.Errorf("the summary says nothing of the rehearsal:\n%s", job.Summary)
 	}
-	real, err := auditing.ReadContract(w.Path("bank", filepath.Join("node", "jobs", hash, node.ContractFile)))
+	real, err := auditing.ReadContract(w.Path("bank", filepath.Join("node", "jobs", job.Contract, node.ContractFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if likeness, err := real.Likeness(); err != nil || likeness != r.Likeness {
 		t.Errorf("the contract has likeness %s, rehearsed was %s, error %v", likeness, r.Likeness, err)
 	}
-	if _, err := w.client("bank").Launch(t.Context(), hash, func(jobs.Event) {}); err != nil {
+	if _, err := w.client("bank").Launch(t.Context(), job.Contract, func(jobs.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range w.Names {
-		report, err := w.client(name).Report(t.Context(), hash)
+		report, err := w.client(name).Report(t.Context(), job.Contract)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,12 +159,12 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 
 	// Another parameter is another contract.
 	other := strings.Replace(canaryJob, "features = 16", "features = 18", 1)
-	hash, summary, err = w.client("bank").Prepare(t.Context(), []byte(other), func(jobs.Event) {})
+	job, err = w.client("bank").Prepare(t.Context(), []byte(other), func(jobs.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(summary, "rehearsed") {
-		t.Errorf("the summary of another contract, %s, tells of the rehearsal:\n%s", hash, summary)
+	if strings.Contains(job.Summary, "rehearsed") {
+		t.Errorf("the summary of another contract, %s, tells of the rehearsal:\n%s", job.Contract, job.Summary)
 	}
 }
 

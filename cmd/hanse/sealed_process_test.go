@@ -131,11 +131,11 @@ func (w *testNetwork) scores(trained string) map[string]float64 {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	predicted, _, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
+	predicted, err := w.client("bank").Prepare(w.t.Context(), text, func(jobs.Event) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	report, err := w.client("bank").Launch(w.t.Context(), predicted, func(jobs.Event) {})
+	report, err := w.client("bank").Launch(w.t.Context(), predicted.Contract, func(jobs.Event) {})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -92,20 +92,20 @@ features = 64
 loss = "square"
 seed = "s"
 `
-	contract, summary, err := w.client("bank").Prepare(t.Context(), []byte(text), func(jobs.Event) {})
+	job, err := w.client("bank").Prepare(t.Context(), []byte(text), func(jobs.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"your table train, of which others learn none of this",
 		`missing cells: "age" 27; numbers get the median`, `column "land": it has one value and is left out`} {
-		if !strings.Contains(summary, want) {
-			t.Errorf("before consent bank reads\n%s\nwithout %s", summary, want)
+		if !strings.Contains(job.Summary, want) {
+			t.Errorf("before consent bank reads\n%s\nwithout %s", job.Summary, want)
 		}
 	}
-	if strings.Contains(summary, "gone") {
-		t.Errorf("before consent bank reads of the telco's columns\n%s", summary)
+	if strings.Contains(job.Summary, "gone") {
+		t.Errorf("before consent bank reads of the telco's columns\n%s", job.Summary)
 	}
-	if _, err := w.client("bank").Launch(t.Context(), contract, func(jobs.Event) {}); err != nil {
+	if _, err := w.client("bank").Launch(t.Context(), job.Contract, func(jobs.Event) {}); err != nil {
 		t.Fatalf("%v\n%s", err, w.log("telco"))
 	}
 	hanse := func(name string, args ...string) (string, error) {

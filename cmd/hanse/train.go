@@ -144,6 +144,7 @@ job at any time. The command ends with 0 when the job is done at all its parties
 			&cli.StringFlag{Name: "positive", Usage: "the `CLASS` of two that is the event, in place of the job file's " +
 				"positive"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "consent without asking"},
+			wholeFlag(),
 			jsonFlag(),
 			dirFlag(),
 		},
@@ -215,17 +216,17 @@ var errNotAgreed = errors.New("not agreed: nothing was sent but the proposal's q
 
 // agreeOn prepares a job, shows its summary and asks the owner; it returns the contract's hash.
 func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text []byte) (string, error) {
-	contract, summary, err := client.Prepare(c.Context, text, screen.Show)
+	prepared, err := client.Prepare(c.Context, text, screen.Show)
 	if err != nil {
 		return "", err
 	}
-	printSummary(c.App.ErrWriter, summary)
+	printProposal(c, c.App.ErrWriter, prepared.Summary, prepared.Whole)
 	if c.Bool("yes") {
-		return contract, nil
+		return prepared.Contract, nil
 	}
-	yes, err := asked(c, summary, "consent and run it?")
+	yes, err := asked(c, prepared.Summary, "consent and run it?")
 	if err == nil && yes {
-		return contract, nil
+		return prepared.Contract, nil
 	}
 	switch {
 	case errors.Is(err, terminal.ErrNobody):
@@ -234,7 +235,7 @@ func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text 
 		err = errNotAgreed
 	}
 	against := node.Decision{Reason: "the proposer decided against it"}
-	if e := against.Contract.UnmarshalText([]byte(contract)); e != nil {
+	if e := against.Contract.UnmarshalText([]byte(prepared.Contract)); e != nil {
 		return "", errors.Join(err, e)
 	}
 	_, e := client.Decide(context.WithoutCancel(c.Context), against)
@@ -248,14 +249,14 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 		return err
 	}
 	if r.Missed != "" {
-		fmt.Fprintf(c.App.ErrWriter, "%s; what it had until then is here\n", r.Missed)
+		say(c, r.Missed+"; what it had until then is here")
 	}
 	if len(r.Away) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "done; %s will hear of it when back\n", strings.Join(r.Away, ", "))
+		say(c, fmt.Sprintf("done; %s will hear of it when back", strings.Join(r.Away, ", ")))
 	}
 	if r.Known > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%d of %d rows were scored before: their scores are those that this node keeps\n",
-			r.Known, r.Rows)
+		say(c, fmt.Sprintf("%d of %d rows were scored before: their scores are those that this node keeps", r.Known,
+			r.Rows))
 	}
 	if r.Scores != "" && (c.String("out") != "" || !c.Bool("json")) {
 		scores, err := client.Scores(c.Context, r.Contract)
@@ -286,8 +287,8 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, r)
 	}
-	return jobview.Report(c.App.Writer, r, &jobview.Steps{Jobs: all, Dir: c.String("dir"), Now: time.Now(),
-		Has: func(table string) bool {
+	return jobview.Report(c.App.Writer, r, c.Bool("whole"), &jobview.Steps{Jobs: all, Dir: c.String("dir"),
+		Now: time.Now(), Has: func(table string) bool {
 			_, err := client.TablePath(c.Context, table)
 			return err == nil
 		}})

@@ -158,10 +158,26 @@ func (e *Egress) add(o *Egress) {
 	e.To = strings.Join(to, ", ")
 }
 
-// Protected is how many bytes leave under one protection.
+// Protected is how many bytes may leave under one protection in a session, and how many a session sent.
 type Protected struct {
-	Protection string
-	MaxBytes   int64
+	Protection      string
+	MaxBytes, Bytes int64
+}
+
+// WriteProtected prints a budget added up by protection; with spent, what was sent beside it.
+func WriteProtected(out io.Writer, lines []Egress, spent bool) {
+	w := wording.NewTable(out, "  ")
+	if spent {
+		w.Row("at most", "sent", "protected how")
+	}
+	for _, p := range ByProtection(lines) {
+		if most := wording.Size(p.MaxBytes); spent {
+			w.Row(most, wording.Size(p.Bytes), p.Protection)
+		} else {
+			w.Row(most, p.Protection)
+		}
+	}
+	w.Flush()
 }
 
 // ByProtection adds up a budget by how its messages are protected, in the order in which these come; what tells nothing
@@ -176,7 +192,7 @@ func ByProtection(lines []Egress) []Protected {
 			at = len(list)
 			list = append(list, Protected{Protection: how})
 		}
-		list[at].MaxBytes += lines[i].MaxBytes
+		list[at].MaxBytes, list[at].Bytes = list[at].MaxBytes+lines[i].MaxBytes, list[at].Bytes+lines[i].Bytes
 	}
 	slices.SortStableFunc(list, func(a, b Protected) int {
 		switch {

@@ -14,7 +14,7 @@ import (
 const (
 	EventState    = "state"    // the job's state changed; Text says why
 	EventWaiting  = "waiting"  // somebody is awaited; Text says who, for what and how long
-	EventSummary  = "summary"  // what the contract opens and sends, before consent
+	EventSummary  = "summary"  // what the contract opens and sends, before consent: Text, and Whole below it
 	EventProgress = "progress" // Step, Done of Total, and Metric when there is one
 	EventWarning  = "warning"  // what may go wrong with the job, before it does
 	EventDraft    = "draft"    // what a job would come to; Text is JSON for the owner's command
@@ -28,6 +28,7 @@ type Event struct {
 	Job    string    `json:"job"`
 	Kind   string    `json:"kind"`
 	Text   string    `json:"text,omitempty"`
+	Whole  string    `json:"whole,omitempty"`
 	Who    []string  `json:"who,omitempty"`  // of waiting: the members awaited
 	Since  time.Time `json:"since,omitzero"` // of waiting: when it began, the same in every word of one wait
 	Step   string    `json:"step,omitempty"`

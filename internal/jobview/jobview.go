@@ -104,8 +104,9 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.J
 		cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Report prints what a node says of a finished job, and what comes next.
-func Report(out io.Writer, r *jobs.Report, steps *Steps) error {
+// Report prints what a node says of a finished job, and what comes next. What left the machine is added up by
+// protection, unless the whole of it is wanted.
+func Report(out io.Writer, r *jobs.Report, whole bool, steps *Steps) error {
 	if notice := r.First(); notice != "" {
 		terminal.Sentence(out, "", notice)
 	}
@@ -170,9 +171,13 @@ func Report(out io.Writer, r *jobs.Report, steps *Steps) error {
 			"model up to 10 bits a row, listed in that job's contract")
 	}
 	fmt.Fprintf(out, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
-	jobs.WriteEgress(out, r.Egress, true)
+	if whole {
+		jobs.WriteEgress(out, r.Egress, true)
+	} else {
+		jobs.WriteProtected(out, r.Egress, true)
+	}
 	fmt.Fprintln(out)
-	steps.write(out, r)
+	steps.write(out, r, whole)
 	return nil
 }
 

@@ -28,11 +28,14 @@ type Steps struct {
 }
 
 // write prints the steps after a job's report.
-func (s *Steps) write(out io.Writer, r *jobs.Report) {
+func (s *Steps) write(out io.Writer, r *jobs.Report, whole bool) {
 	next := func(what string, lines ...string) { // each on a line of its own, to be copied whole
 		fmt.Fprintf(out, "%s\n    %s\n", what, strings.Join(lines, "\n    "))
 	}
 	short := r.Contract[:8]
+	if !whole {
+		next("see each message with", s.command("result %s --whole", short))
+	}
 	next("audit it with", s.command("audit %s", short))
 	if r.Online != nil {
 		next("see its model with", s.command("model show %s", short))

@@ -31,7 +31,7 @@ func TestStepsFitTheNode(t *testing.T) {
 			return strings.Contains(test.tables, name)
 		}}
 		var out strings.Builder
-		if err := Report(&out, &jobs.Report{Contract: digits, Trained: new(jobs.Training)}, &steps); err != nil {
+		if err := Report(&out, &jobs.Report{Contract: digits, Trained: new(jobs.Training)}, false, &steps); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.never) {

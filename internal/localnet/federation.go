@@ -196,10 +196,10 @@ func (f *Federation) Explain(err error) error {
 	return errors.Join(said...)
 }
 
-// Propose has the members agree on what a job is about that the first of them proposes, and returns its contract and a
-// summary of that. What happens until then is told, unless told is nil.
+// Propose has the members agree on what a job is about that the first of them proposes, and returns its contract and
+// the whole summary of that. What happens until then is told, unless told is nil.
 func (f *Federation) Propose(ctx context.Context, job *contract.Job, told func(jobs.Event)) (
-	contract, summary string, err error) {
+	hash, whole string, err error) {
 	text, err := job.Text()
 	if err != nil {
 		return "", "", err
@@ -208,10 +208,11 @@ func (f *Federation) Propose(ctx context.Context, job *contract.Job, told func(j
 	if err != nil {
 		return "", "", err
 	}
-	if contract, summary, err = client.Prepare(ctx, text, orNobody(told)); err != nil {
+	prepared, err := client.Prepare(ctx, text, orNobody(told))
+	if err != nil {
 		return "", "", f.Explain(err)
 	}
-	return contract, summary, nil
+	return prepared.Contract, prepared.Unfolded(), nil
 }
 
 // Run has the members consent to what the first proposed and do it, and returns the first one's report.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -253,20 +254,27 @@ func (c *Client) Resume(ctx context.Context, job string) error {
 	return body.Close()
 }
 
-// Prepare proposes a job text and returns its contract hash and summary; listen gets what happens
-// until then.
-func (c *Client) Prepare(
-	ctx context.Context, text []byte, listen func(jobs.Event),
-) (contract, summary string, err error) {
+// Prepared is a job that waits for its proposer's own consent.
+type Prepared struct {
+	Contract string // its hash
+	Summary  string // what is decided by
+	Whole    string // what stands below it: every message, what it takes, what is kept
+}
+
+// Unfolded is the whole summary as one text.
+func (p *Prepared) Unfolded() string { return summary.Unfolded(p.Summary, p.Whole) }
+
+// Prepare proposes a job text; listen gets what happens until the contract is there.
+func (c *Client) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)) (p Prepared, err error) {
 	err = c.stream(ctx, "/prepare", strings.NewReader(string(text)), func(e jobs.Event) bool {
 		if e.Kind != jobs.EventSummary {
 			listen(e)
 			return false
 		}
-		contract, summary = e.Job, e.Text
+		p = Prepared{Contract: e.Job, Summary: e.Text, Whole: e.Whole}
 		return true
 	})
-	return contract, summary, err
+	return p, err
 }
 
 // Launch runs a prepared job to its end and returns the report; listen gets its events.

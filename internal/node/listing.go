@@ -36,6 +36,7 @@ type JobInfo struct {
 	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
 	Sessions  uint32   `json:"sessions"`
 	Summary   string   `json:"summary"`
+	Whole     string   `json:"whole"` // what stands below it: every message, what it takes, what is kept
 	// Lead is the summary's first sentence, what others learn of this node's rows, and Exposure is how much that is.
 	Lead     string           `json:"lead"`
 	Exposure summary.Exposure `json:"exposure"`
@@ -139,7 +140,7 @@ func (n *Node) Jobs() []JobInfo {
 			info.StartBy = s.startBy()
 		}
 		said := n.summaryFor(s)
-		info.Summary, info.Lead, info.Exposure = said.text, said.lead.Text, said.lead.Exposure
+		info.Summary, info.Whole, info.Lead, info.Exposure = said.text, said.whole, said.lead.Text, said.lead.Exposure
 		info.Notes, info.OwnTable = said.notes, said.own
 		info.SelfID = n.config.Key.ID().String()
 		if info.LacksConsent = n.lacksConsent(s); info.LacksConsent {

@@ -35,13 +35,15 @@ func (n *Node) summaryOf(c *contract.Contract) shown {
 	if s, ok := n.job(c.Hash()); ok && s.forecast != nil {
 		text += "\n" + wording.Wrap(wording.Columns, "", "Forecast: "+s.forecast.String())
 	}
-	says.text = text + n.memoryNote(c) + n.rehearsed(c) + summary.WholeHeading + s.Whole
+	says.text, says.whole = text+n.memoryNote(c)+n.rehearsed(c), s.Whole
 	return says
 }
 
-// shown is a job's summary as its node's owner reads it: as a text, and what of it stands by itself on a page.
+// shown is a job's summary as its node's owner reads it: as two texts, and what of the first stands by itself on a
+// page.
 type shown struct {
-	text  string
+	text  string       // what is decided by
+	whole string       // every message, what it takes, what is kept
 	lead  summary.Lead // the first sentence
 	notes []string     // those after it
 	own   []string     // what the job makes of this node's own table

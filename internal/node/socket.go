@@ -294,7 +294,8 @@ func (n *Node) servePrepare(w http.ResponseWriter, r *http.Request) {
 		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
-	out.send(jobs.Event{Kind: jobs.EventSummary, Job: c.Hash().String(), Text: n.summaryOf(c).text})
+	says := n.summaryOf(c)
+	out.send(jobs.Event{Kind: jobs.EventSummary, Job: c.Hash().String(), Text: says.text, Whole: says.whole})
 }
 
 // serveLaunch streams the events of a Launch. The job goes on when the caller leaves.

@@ -94,7 +94,7 @@ func TestVandalAnswers(t *testing.T) {
 			defer cancel()
 			client := newClient(l.nodes[0].config.Dir, owner.Peer)
 			job := l.job("train", "privacy = \"masked\"", smallJob)
-			_, _, err := client.Prepare(ctx, job, func(e jobs.Event) { shown.add(e.Text) })
+			_, err := client.Prepare(ctx, job, func(e jobs.Event) { shown.add(e.Text) })
 			if err == nil {
 				t.Fatal("a job was prepared")
 			}
@@ -187,7 +187,7 @@ func TestVandalAsks(t *testing.T) {
 	l.nodes[1].paused(kept, faults.Errorf(fault.CodeLeft, "telco: %s%s", graffiti, strings.Repeat("x", 1<<20)))
 	for _, j := range l.nodes[1].Jobs() {
 		shown.add(j.Reason)
-		shown.add(strings.ReplaceAll(j.Summary, "\n", " "))
+		shown.add(strings.ReplaceAll(j.Summary+j.Whole, "\n", " "))
 	}
 	shown.check(t)
 }

@@ -48,7 +48,7 @@ func (p *Page) frame(s *session, contract *string) *frame {
 		v := viewOf(j, status.Time)
 		switch {
 		case contract != nil:
-			f.Job, f.Events, v.Whole = &v, f.Events+"/"+*contract, unbroken(v.Summary)
+			f.Job, f.Events, v.Whole = &v, f.Events+"/"+*contract, unbroken(summary.Unfolded(v.Summary, j.Whole))
 			var h keys.Hash
 			if h.UnmarshalText([]byte(*contract)) != nil {
 				continue

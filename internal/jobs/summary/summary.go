@@ -32,11 +32,11 @@ type Summary struct {
 
 // String is the whole summary as a text.
 func (s *Summary) String() string {
-	return wrapped("", s.Lead.Text) + "\n" + s.Head + WholeHeading + s.Whole
+	return Unfolded(wrapped("", s.Lead.Text)+"\n"+s.Head, s.Whole)
 }
 
-// WholeHeading stands above what is left for those who want to know everything.
-const WholeHeading = "\nTHE WHOLE CONTRACT\n\n"
+// Unfolded puts what is left for those who want to know everything below what is decided by.
+func Unfolded(head, whole string) string { return head + "\nTHE WHOLE CONTRACT\n\n" + whole }
 
 // Known is what a party's node knows of a job beside its contract.
 type Known struct {
@@ -127,11 +127,7 @@ func headOf(c *contract.Contract, party string, k Known) string {
 	}
 	writeOpenings(&b, c)
 	fmt.Fprintf(&b, "\nwhat leaves %s's machine in one session, at most\n", party)
-	w := wording.NewTable(&b, "  ")
-	for _, s := range jobs.ByProtection(egressOf(c, party)) {
-		w.Row(wording.Size(s.MaxBytes), s.Protection)
-	}
-	w.Flush()
+	jobs.WriteProtected(&b, egressOf(c, party), false)
 	return b.String()
 }
 
