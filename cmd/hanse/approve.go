@@ -33,10 +33,10 @@ answers with the digest of the contract that was consented to:
    hanse approve credit --dir telco-node
 
 Without a terminal nobody can be asked: --yes shows the job and consents to what it has
-shown. A program that has shown it to a person elsewhere names what was shown, and
-consents to nothing else:
+shown. A program that has shown it to a person elsewhere names what was shown, by at least
+32 digits, as "contract" has them in hanse jobs --json, and consents to nothing else:
 
-   hanse approve credit --dir telco-node --yes --contract 3f9a1c2d
+   hanse approve credit --dir telco-node --yes --contract 3f9a1c2d5b7e80946c2f1ad3e8b05a77
 
 Where the policy wants the approval of several persons, each has a key of their own, and
 the node consents when enough have approved (docs/consent.md):
@@ -108,11 +108,12 @@ func refuse(c *cli.Context) error {
 // contractFlag names the contract that a person was shown.
 func contractFlag() cli.Flag {
 	return &cli.StringFlag{Name: "contract", Usage: "decide on the contract whose hash begins with these `DIGITS`, at " +
-		"least 8, and on no other"}
+		"least 32, and on no other"}
 }
 
-// leastDigits is how many digits of a contract's hash stand for it in a consent.
-const leastDigits = 8
+// leastDigits is how many digits of a contract's hash stand for it in a consent. A proposer tries contracts until two
+// begin alike, a harmless one and another: 16 bytes take 2^64 tries.
+const leastDigits = 32
 
 // proposed finds the job that a person decides on.
 func proposed(c *cli.Context) (*node.Client, *node.JobInfo, error) {
@@ -122,8 +123,8 @@ func proposed(c *cli.Context) (*node.Client, *node.JobInfo, error) {
 	}
 	shown := strings.ToLower(c.String("contract"))
 	if shown != "" && len(shown) < leastDigits {
-		return nil, nil, usage.Errorf("--contract has %d digits, want at least %d: fewer can be those of another contract",
-			len(shown), leastDigits)
+		return nil, nil, usage.Errorf("--contract has %d digits, want at least %d: another contract can be made to begin "+
+			"with fewer", len(shown), leastDigits)
 	}
 	client, err := node.NewClient(c.String("dir"))
 	if err != nil {
@@ -159,7 +160,7 @@ func approve(c *cli.Context) error {
 		yes, err := asked(c, j.Summary, fmt.Sprintf("does %s consent to %s, contract %.8s?", j.Self, j.Name, j.Contract))
 		switch {
 		case errors.Is(err, terminal.ErrNobody):
-			return fmt.Errorf("%w, and %s has not consented to %s: add --yes --contract %.8s", err, j.Self, j.Name, j.Contract)
+			return fmt.Errorf("%w, and %s has not consented to %s: add --yes --contract %s", err, j.Self, j.Name, j.Contract)
 		case err != nil:
 			return err
 		case !yes:

@@ -61,6 +61,9 @@ what leaves insurer's machine in one session, at most
 
 THE WHOLE CONTRACT
 
+digest of the contract
+  ` + c.Hash().String() + `
+
 messages of one session
   message                    to                content        at most
       protected how

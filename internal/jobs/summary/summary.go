@@ -170,7 +170,7 @@ func egressOf(c *contract.Contract, party string) []jobs.Egress {
 func wholeOf(c *contract.Contract, party string) string {
 	var b strings.Builder
 	j := c.Job
-	b.WriteString("messages of one session\n")
+	fmt.Fprintf(&b, "digest of the contract\n  %s\n\nmessages of one session\n", c.Hash())
 	if lines, err := c.Egress(j.Index(party)); err != nil {
 		fmt.Fprintf(&b, "  unknown: %v\n", err)
 	} else {
