@@ -13,8 +13,8 @@ func splitCommand() *cli.Command {
 		Usage:     "cut one table into the tables of several parties, for trials",
 		ArgsUsage: "TABLE",
 		Description: `Deals the columns to parties and the rows to training and test, as if each party
-had known its columns all along. The first party has the label. The same seed
-gives the same split.
+had known its columns all along. The first party has the label: where no column is called
+label, --label says which is it. The same seed gives the same split.
 
    hanse split credit.csv --label default --names bank,insurer,telco,retailer -o trial
    hanse split a9a.gz --parties 4 -o trial
@@ -46,8 +46,8 @@ rows that come after.`,
 			&cli.IntFlag{Name: "parties", Usage: "how many parties there are, `N` (default: as many as names, or 4)"},
 			&cli.StringSliceFlag{Name: "names", Usage: "the parties' `NAMES`, with commas between (default: party1, party2, " +
 				"…; with --people bank, insurer, telco, retailer)"},
-			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party (default: label, where " +
-				"there is one)"},
+			&cli.StringFlag{Name: "label", Usage: "the label `COLUMN`, which goes to the first party", DefaultText: "label"},
+			&cli.BoolFlag{Name: "no-label", Usage: "deal all columns alike: none is a label"},
 			&cli.StringFlag{Name: "id", Usage: "the id `COLUMN` of CSV files (default: the one called id)"},
 			&cli.StringSliceFlag{Name: "categorical", Usage: "`COLUMN` that holds codes though it looks like numbers; a " +
 				"file beside the part that gets it tells the node"},
@@ -64,7 +64,7 @@ rows that come after.`,
 			return split.Run(&split.Options{
 				Tables: c.Args().Slice(), People: c.Int("people"), Algorithm: c.String("algorithm"), Clients: c.Int("clients"),
 				Servers: c.Int("servers"), Rounds: c.Int("rounds"), Parties: c.Int("parties"), Names: c.StringSlice("names"),
-				Label: c.String("label"), ID: c.String("id"), Missing: c.String("missing"),
+				Label: c.String("label"), NoLabel: c.Bool("no-label"), ID: c.String("id"), Missing: c.String("missing"),
 				Categorical: c.StringSlice("categorical"), Seed: c.Uint64("seed"), TestShare: c.Float64("test"),
 				Overlap: c.Float64("overlap"),
 				Folder:  c.String("out"), JSON: c.Bool("json"), Given: c.IsSet, Out: c.App.Writer, Err: c.App.ErrWriter,

@@ -79,7 +79,7 @@ func checkSplitCredit(o *Options) error {
 		return usage.Errorf("--parties is %d, but the generated columns are those of %d parties",
 			o.Parties, creditParties)
 	}
-	for _, name := range []string{"label", "id", "categorical", "missing"} {
+	for _, name := range []string{"label", "no-label", "id", "categorical", "missing"} {
 		if o.Given(name) {
 			return usage.Errorf("--%s says how a table is read, and --people reads none; give a table, or leave it out", name)
 		}
@@ -149,7 +149,7 @@ func checkSplitStreams(o *Options) error {
 	case o.Algorithm != contract.GFML && o.Servers != 1:
 		return usage.Errorf("--servers is %d: %s has one server", o.Servers, o.Algorithm)
 	}
-	for _, name := range []string{"label", "id", "categorical", "missing", "names", "parties", "overlap"} {
+	for _, name := range []string{"label", "no-label", "id", "categorical", "missing", "names", "parties", "overlap"} {
 		if o.Given(name) {
 			return usage.Errorf("--%s says how a table is read or dealt out, and --algorithm reads none; "+
 				"give a table, or leave it out", name)

@@ -29,6 +29,7 @@ type Options struct {
 	Parties                  int
 	Names                    []string
 	Label, ID, Missing       string
+	NoLabel                  bool // all columns are dealt alike
 	Categorical              []string
 	Seed                     uint64
 	TestShare                float64 // of the rows
@@ -106,7 +107,7 @@ func Run(o *Options) error {
 		return err
 	}
 	how.Label = o.Label
-	t, label, err := readToSplit(source, how)
+	t, label, err := readToSplit(source, how, o.NoLabel)
 	if err != nil {
 		return err
 	}
@@ -210,8 +211,12 @@ func partyNames(o *Options) ([]string, error) {
 	return names, nil
 }
 
-// readToSplit reads the table and settles its label.
-func readToSplit(source string, how dataset.Options) (*dataset.Table, string, error) {
+// readToSplit reads the table and settles its label: a table without one is split only where that is asked for, since
+// nobody can train on its parts.
+func readToSplit(source string, how dataset.Options, noLabel bool) (*dataset.Table, string, error) {
+	if noLabel && how.Label != "" {
+		return nil, "", usage.Errorf("--label names the label and --no-label says that there is none: give one of them")
+	}
 	t, err := dataset.Read(source, how)
 	if err != nil {
 		return nil, "", err
@@ -220,8 +225,12 @@ func readToSplit(source string, how dataset.Options) (*dataset.Table, string, er
 		_, err = t.Column(how.Label)
 		return t, how.Label, err
 	}
-	if _, err := t.Column("label"); err != nil && !t.Numbered() {
+	if noLabel {
 		return t, "", nil
+	}
+	if _, err := t.Column("label"); err != nil && !t.Numbered() {
+		return nil, "", usage.Errorf("%w: say with --label which of them is the label, which goes to the first party, or "+
+			"give --no-label to deal all alike", err)
 	}
 	how.Label = "label" // its cells may be missing
 	t, err = dataset.Read(source, how)
