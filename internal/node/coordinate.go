@@ -53,11 +53,12 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 		case ctx.Err() != nil:
 			return nil, errors.Join(ctx.Err(), s.show(StatePaused, "this node was stopped"))
 		case err != nil && faults.Permanent(err):
-			if gaveUp := n.giveUp(s, err); s.ended() != nil {
-				return nil, gaveUp
-			} else { // its end cannot be stored yet
-				n.paused(s, gaveUp)
+			before := s.endedError()
+			err = errors.Join(err, n.giveUp(s, err))
+			if s.ended() != nil {
+				return nil, cmp.Or(before, err)
 			}
+			n.paused(s, err) // its end cannot be stored yet
 		case err != nil:
 			n.paused(s, err)
 		}

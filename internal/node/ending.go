@@ -200,7 +200,9 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 	s.counted.forget()
 	h := s.contract.Hash()
 	if !done {
-		n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})
+		if before == nil || before.Outcome != e.Outcome { // else it is what another party says of the same end
+			n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})
+		}
 		if err := n.forgetOldest(job.Proposer); err != nil {
 			n.config.Log.Error("an old job's folder could not be removed", "error", err)
 		}

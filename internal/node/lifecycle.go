@@ -212,17 +212,17 @@ func (n *Node) paused(s *jobState, err error) {
 	n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("%s: %s", StatePaused, text)})
 }
 
-// giveUp ends a job that cannot come right, at all its parties, and returns why.
+// giveUp ends a job that cannot come right, at all its parties. An error says that its end could not be stored.
 func (n *Node) giveUp(s *jobState, reason error) error {
-	if ended := s.endedError(); ended != nil {
-		return ended
+	if s.endedError() != nil {
+		return nil
 	}
 	n.config.Log.Error("a job failed", "job", s.contract.Job.Name, "error", reason)
 	told := n.toldOnce(s, reason)
 	s.mu.Lock()
 	s.cause = reason.Error()
 	s.mu.Unlock()
-	return errors.Join(reason, n.conclude(s, contract.Ending{Outcome: contract.OutcomeFailed, Fault: told}))
+	return n.conclude(s, contract.Ending{Outcome: contract.OutcomeFailed, Fault: told})
 }
 
 // How long a party with a fault of its own does not come to another session: a while, and longer each time.

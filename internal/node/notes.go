@@ -16,8 +16,10 @@ import (
 // told of any but the contract's own part.
 func (n *Node) summaryOf(c *contract.Contract) shown {
 	known, notes := n.knownOf(c)
-	if note := n.labelHere(c); note != "" {
-		notes = append(notes, note)
+	for _, note := range []string{n.labelHere(c), n.keysHint(c.Job)} {
+		if note != "" {
+			notes = append(notes, note)
+		}
 	}
 	s := summary.Of(c, n.nameIn(c), known)
 	says := shown{lead: s.Lead, notes: notes, own: n.ownTable(c)}

@@ -35,6 +35,25 @@ func (n *Node) identifiersOf(job *contract.Job) []keys.Identifier {
 	return all
 }
 
+// keysHint says where an alignment compares the id column alone although the charter says what else tells people: of
+// what was agreed to, and to this node's owner alone. Empty: nothing is to be said.
+func (n *Node) keysHint(job *contract.Job) string {
+	p, err := psi.ParamsOf(job)
+	identifiers := n.currentCharter().Identifiers
+	if job.Task != contract.TaskAlign || err != nil || len(p.Keys) > 0 || len(identifiers) == 0 {
+		return ""
+	}
+	var names []string
+	for _, id := range identifiers {
+		names = append(names, id.Name)
+	}
+	const hint, flag = "The id column is compared as it is written, not by the charter's ids: ", "--keys "
+	if job.Proposer == n.name() {
+		return hint + "hanse align " + flag + strings.Join(names, ",") + " compares by those."
+	}
+	return hint + job.Proposer + ", who proposes it, would add " + flag + strings.Join(names, ",") + " to hanse align."
+}
+
 // doubtsOf says what of the own ids other members may write otherwise than this node's table, before an alignment.
 func (n *Node) doubtsOf(job *contract.Job) []string {
 	return jobs.Doubts(n.tables.Looks(job.Table, n.identifiersOf(job)))
@@ -51,8 +70,8 @@ func (n *Node) ownIDs(job *contract.Job) []string {
 	return says
 }
 
-// ownIDsAfter is ownIDs where a job ended because the tables have too few rows in common, or not all, and this node
-// brought a table.
+// ownIDsAfter is ownIDs, and keysHint, where a job ended because the tables have too few rows in common, or not all,
+// and this node brought a table.
 func (n *Node) ownIDsAfter(s *jobState, e *contract.Ending) []string {
 	if e.Outcome != contract.OutcomeFailed || e.Fault == nil || s.contract.Job.OverClients() ||
 		s.contract.Parties[s.contract.Job.Index(n.nameIn(s.contract))].Rows == 0 {
@@ -65,7 +84,11 @@ func (n *Node) ownIDsAfter(s *jobState, e *contract.Ending) []string {
 	if !slices.Contains(codes, fault.CodeTooFew) && !slices.Contains(codes, fault.CodeRows) {
 		return nil
 	}
-	return n.ownIDs(s.contract.Job)
+	says := n.ownIDs(s.contract.Job)
+	if hint := n.keysHint(s.contract.Job); hint != "" {
+		says = append(says, hint)
+	}
+	return says
 }
 
 // lookAtOwnIDs tells this node's owner, who proposes a job that the parties' tables do not fit, what the own ids look

@@ -1,11 +1,14 @@
 package node
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -93,6 +96,66 @@ func TestEachOwnerIsToldWhatItsOwnIDsLookLike(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryPartyReadsOfTheChartersIDs of an alignment that compares the id column although the charter has ids: each
+// before it consents, in its events and in its list of jobs. The failure is one line of an error in each log, and one
+// event, whatever the other parties say of the same end.
+func TestEveryPartyReadsOfTheChartersIDs(t *testing.T) {
+	l := newTestNetwork(t, 3, 1)
+	customers{230, 3}.write(l, floats)
+	l.identify(keys.Identifier{Name: "person", Columns: []keys.IDColumn{{Name: "id", Number: true}}})
+	logged := make([]bytes.Buffer, 3)
+	heard := make([]strings.Builder, 3)
+	ends := make([]int, 3)
+	var mu sync.Mutex
+	l.logs = make(map[int]*slog.Logger)
+	for i := range l.names {
+		l.logs[i] = slog.New(slog.NewTextHandler(&logged[i], &slog.HandlerOptions{Level: slog.LevelError}))
+		l.told[i] = func(e jobs.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard[i].WriteString(e.Text + "\n")
+			if e.Kind == jobs.EventError {
+				ends[i]++
+			}
+		}
+	}
+	l.startAll()
+	l.withoutPhones()
+	_, h, err := l.propose(l.align("customers", "train", "min_rows = 100"))
+	if err == nil {
+		t.Fatal("no row is common, and the job goes on")
+	}
+	for i, name := range l.names {
+		s, ok := l.nodes[i].job(h)
+		if !ok {
+			t.Fatalf("%s does not have the job", name)
+		}
+		if err := waitFinal(t, s); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		want := "not by the charter's ids: bank, who proposes it, would add --keys person to hanse align."
+		if i == 0 {
+			want = "not by the charter's ids: hanse align --keys person compares by those."
+		}
+		info := l.infoAt(i, h)
+		if summary := strings.Join(strings.Fields(info.Summary), " "); !strings.Contains(summary, want) {
+			t.Errorf("%s reads before it consents\n%s", name, info.Summary)
+		}
+		if !strings.HasSuffix(info.Reason, want) {
+			t.Errorf("%s has in its list of jobs %q", name, info.Reason)
+		}
+	}
+	for i, name := range l.names {
+		l.stops[i]()
+		if !strings.Contains(heard[i].String(), "not by the charter's ids") || ends[i] != 1 {
+			t.Errorf("%s has %d events of the end among\n%s", name, ends[i], heard[i].String())
+		}
+		if lines := strings.Count(logged[i].String(), "\n"); lines > 1 { // none where another told it first
+			t.Errorf("%s logs %d errors:\n%s", name, lines, logged[i].String())
+		}
 	}
 }
 

@@ -37,7 +37,6 @@ func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)
 		if err := n.freeName(job.Name); err != nil {
 			return nil, err
 		}
-		n.hintKeys(job, listen)
 	}
 	c, kind, err := n.draft(ctx, text, listen)
 	if err != nil {
@@ -53,20 +52,6 @@ func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)
 	}
 	n.keep(s)
 	return c, nil
-}
-
-// hintKeys says where an alignment compares the id column alone although the charter says what else tells people.
-func (n *Node) hintKeys(job *contract.Job, listen func(jobs.Event)) {
-	p, err := psi.ParamsOf(job)
-	if err != nil || len(p.Keys) > 0 || len(n.currentCharter().Identifiers) == 0 || listen == nil {
-		return
-	}
-	var names []string
-	for _, id := range n.currentCharter().Identifiers {
-		names = append(names, id.Name)
-	}
-	listen(jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("this compares the id column as it is written; by the "+
-		"charter's ids it would be with --keys %s", strings.Join(names, ","))})
 }
 
 // freeName refuses a second alignment of a name at its proposer, whose rows the proposer's jobs would take unasked in
