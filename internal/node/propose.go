@@ -16,6 +16,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -440,7 +441,6 @@ func (n *Node) collect(ctx context.Context, s *jobState, all *consents, p contra
 func (n *Node) awaitPeople(
 	ctx context.Context, s *jobState, all *consents, stop context.CancelCauseFunc, listen func(jobs.Event),
 ) {
-	const named = 5
 	since := time.Now()
 	for before, said, told := 0, 0, (time.Time{}); ; {
 		all.mu.Lock()
@@ -450,13 +450,9 @@ func (n *Node) awaitPeople(
 		before = len(pending)
 		if len(pending) > 0 && settled && (len(pending) != said || time.Since(told) >= 5*jobs.WaitReport) {
 			said, told = len(pending), time.Now()
-			who := strings.Join(pending, ", ")
-			if len(pending) > named {
-				who = fmt.Sprintf("%s and %d others", strings.Join(pending[:named], ", "), len(pending)-named)
-			}
 			listen(jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since,
-				Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", who, lasting(since),
-					s.contract.Job.Name)})
+				Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", wording.Named(pending),
+					lasting(since), s.contract.Job.Name)})
 		}
 		if at := s.contract.Job.Expiry(); n.config.Now().After(at) {
 			stop(cmp.Or(n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}), errEnded))

@@ -66,6 +66,17 @@ func List(names []string, word string) string {
 	return strings.Join(names[:last], ", ") + " " + word + " " + names[last]
 }
 
+// namedEach is how many parties are named one by one.
+const namedEach = 5
+
+// Named names parties one by one, of many the first, and counts the others.
+func Named(parties []string) string {
+	if n := len(parties) - namedEach; n > 0 {
+		return strings.Join(parties[:namedEach], ", ") + fmt.Sprintf(" and %d more", n)
+	}
+	return List(parties, "and")
+}
+
 // Count writes a number of things: "1 row", "2 rows".
 func Count[N int | int64 | uint64](n N, thing string) string {
 	if n == 1 {

@@ -46,17 +46,6 @@ func LeadOf(c *contract.Contract, party string, k Known) Lead {
 	return columnsLead(c, party, k.Told)
 }
 
-// namedEach is how many parties are named one by one.
-const namedEach = 5
-
-// named names parties one by one, of many the first, and counts the others.
-func named(parties []string) string {
-	if n := len(parties) - namedEach; n > 0 {
-		return strings.Join(parties[:namedEach], ", ") + fmt.Sprintf(" and %d more", n)
-	}
-	return wording.List(parties, "and")
-}
-
 // columnsLead is the Lead of a job over columns.
 func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
 	own := &c.Parties[c.Job.Index(party)]
@@ -80,7 +69,7 @@ func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
 		}
 	}
 	for i, text := range says {
-		says[i] = named(who[text]) + " will " + text
+		says[i] = wording.Named(who[text]) + " will " + text
 	}
 	lead.Text = strings.Join(says, "; ") + "."
 	if len(says) > 0 {

@@ -145,7 +145,7 @@ func ConsentedText(parties, consented []string) string {
 		}
 	}
 	has := func(names []string) string {
-		return named(names) + map[bool]string{true: " has", false: " have"}[len(names) == 1]
+		return wording.Named(names) + map[bool]string{true: " has", false: " have"}[len(names) == 1]
 	}
 	switch {
 	case len(yes) == 0:
