@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hanse-project/hanse/audit/evidence"
 
@@ -113,6 +114,10 @@ type How func(party int, source string, said dataset.Options, part *fdskl.Model)
 // was done last at the first of the nodes.
 func transcriptPaths(q Request) ([]string, error) {
 	var paths []string
+	kept := sync.OnceValue(func() []node.JobInfo {
+		all, _ := node.ReadJobs(q.Dirs[0]) // a folder that is no node's has no such jobs, and is told below
+		return all
+	})
 	for _, arg := range q.Given {
 		info, err := os.Stat(arg)
 		switch {
@@ -125,9 +130,7 @@ func transcriptPaths(q Request) ([]string, error) {
 		}
 		for i, dir := range q.Dirs {
 			if i == 0 {
-				// A folder that is no node's has no such jobs, and is told below.
-				kept, _ := node.ReadJobs(dir)
-				if j, said := node.NewestDone(kept, arg); j != nil {
+				if j, said := node.NewestDone(kept(), arg); j != nil {
 					terminal.Sentence(q.Told, "", said)
 					arg = j.Contract
 				}
