@@ -191,7 +191,7 @@ const nameWidth = 34
 // print prints a report on lines of at most 80 characters.
 func (r *Report) print(out io.Writer) error {
 	columns := slices.DeleteFunc(slices.Clone(r.Columns), func(c dataset.ColumnSurvey) bool { return c.Label })
-	terminal.Sentence(out, "", fmt.Sprintf("%s: %s, ids in %q, %s, which are %s to a model", r.Source,
+	terminal.Sentence(out, "", fmt.Sprintf("%s: %s, ids in %q, %s, %s to a model", r.Source,
 		wording.Count(r.Rows, "row"), r.ID, wording.Count(len(columns), "column"), wording.Count(r.Features, "feature")))
 	fmt.Fprintln(out)
 	t := wording.NewTable(out, "")
