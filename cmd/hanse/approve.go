@@ -77,8 +77,10 @@ the command asks for it.
 // refuse shows what is refused, and tells the node why.
 func refuse(c *cli.Context) error {
 	reason := strings.TrimSpace(c.String("reason"))
-	if n := len(reason); n > contract.MaxReason {
-		return usage.Errorf("--reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
+	if c.IsSet("reason") {
+		if err := node.CheckReason(reason); err != nil {
+			return &usage.Error{Err: err}
+		}
 	}
 	client, j, err := proposed(c)
 	if err != nil {
@@ -93,13 +95,11 @@ func refuse(c *cli.Context) error {
 	printSummary(out, strings.Join(shown[:min(parts, len(shown))], "\n\n"))
 	if reason == "" {
 		reason, err = person(c).Line(c.Context, fmt.Sprintf("why does %s refuse it? All parties are told: ", j.Self))
-		switch {
-		case errors.Is(err, terminal.ErrNobody), err == nil && reason == "":
-			return usage.Errorf("a refusal says why to the other parties: give --reason TEXT; %s still waits", j.Name)
-		case len(reason) > contract.MaxReason:
-			return usage.Errorf("the reason has %d bytes, at most %d are told: say it shorter", len(reason), contract.MaxReason)
-		case err != nil:
+		if err != nil && !errors.Is(err, terminal.ErrNobody) {
 			return err
+		}
+		if err := node.CheckReason(reason); err != nil {
+			return usage.Errorf("%w with --reason TEXT; %s still waits", err, j.Name)
 		}
 	}
 	return decide(c, client, j, node.Decision{Reason: reason})

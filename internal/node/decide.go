@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
@@ -44,6 +45,17 @@ func (n *Node) Decide(d Decision) (Decided, error) {
 	return decided, nil
 }
 
+// CheckReason refuses what is no reason to end a job: nothing, or more than the other parties are told.
+func CheckReason(reason string) error {
+	switch n := len(reason); {
+	case contract.PlainReason(reason) == "":
+		return errors.New("the reason is empty, and the other parties are told why: give one")
+	case n > contract.MaxReason:
+		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
+	}
+	return nil
+}
+
 // decide carries a decision out.
 func (n *Node) decide(s *jobState, d Decision) error {
 	if d.Yes {
@@ -53,11 +65,11 @@ func (n *Node) decide(s *jobState, d Decision) error {
 		}
 		return err
 	}
-	switch state := s.status(); {
-	case state != StateProposed:
+	if state := s.status(); state != StateProposed {
 		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
-	case len(d.Reason) > contract.MaxReason:
-		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", len(d.Reason), contract.MaxReason)
+	}
+	if err := CheckReason(d.Reason); err != nil {
+		return err
 	}
 	return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Reason: d.Reason})
 }

@@ -338,6 +338,9 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	if state := s.status(); state.Final() {
 		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, state)
 	}
+	if err := CheckReason(reason); err != nil {
+		return err
+	}
 	outcome := contract.OutcomeCancelled
 	if s.status() == StateProposed && s.contract.Job.Proposer != n.nameIn(s.contract) {
 		outcome = contract.OutcomeRefused

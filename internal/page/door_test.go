@@ -254,7 +254,7 @@ func TestDecisions(t *testing.T) {
 	_, text := get(t, client, base+"job/"+h.String())
 	form := url.Values{"form": {formToken(t, text)}, "reason": {" \n "}}
 	if code, text := post(t, client, base+"job/"+h.String()+"/refuse", "", form); code != http.StatusConflict ||
-		!strings.Contains(text, "a refusal needs a reason") {
+		!strings.Contains(text, "the reason is empty") {
 		t.Errorf("a refusal without a reason answers %d", code)
 	}
 	if code, _ := post(t, client, base+"job/"+h.String()+"/consider", "", form); code != http.StatusNotFound {

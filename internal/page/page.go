@@ -17,7 +17,6 @@ package page
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -29,7 +28,6 @@ import (
 	figurepage "github.com/hanse-project/hanse/internal/figures/page"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/wording"
-	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 //go:embed files
@@ -191,14 +189,11 @@ func (p *Page) decide(w http.ResponseWriter, r *http.Request, s *session) {
 		p.closed(w, http.StatusNotFound, "")
 		return
 	}
-	err := errors.New("a refusal needs a reason, which the other parties are told")
 	if !d.Yes {
-		d.Reason = wording.Line(r.PostFormValue("reason"), contract.MaxReason)
+		d.Reason = wording.Line(r.PostFormValue("reason"), maxForm)
 	}
-	if d.Yes || d.Reason != "" {
-		_, err = p.config.Decide(d)
-		p.watchers.forget()
-	}
+	_, err := p.config.Decide(d)
+	p.watchers.forget()
 	if err != nil {
 		f := p.frame(s, new(d.Contract.String()))
 		f.Failure = err.Error()

@@ -56,7 +56,10 @@ func newDesk(t *testing.T, status node.Status) *desk {
 	}
 	decide := func(what node.Decision) (_ node.Decided, err error) {
 		locked(func() {
-			if err = d.failure; err != nil {
+			if err = d.failure; err == nil && !what.Yes { // as the node does
+				err = node.CheckReason(what.Reason)
+			}
+			if err != nil {
 				return
 			}
 			d.decisions = append(d.decisions, what)
