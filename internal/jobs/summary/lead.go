@@ -71,16 +71,19 @@ func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
 	for i, text := range says {
 		says[i] = wording.Named(who[text]) + " will " + text
 	}
-	lead.Text = strings.Join(says, "; ") + "."
-	if len(says) > 0 {
-		return lead
+	idle := len(says) == 0
+	sealed := c.Job.Privacy == keys.PrivacySealed
+	if idle {
+		who := map[bool]string{true: "No party alone", false: "No other party"}[sealed]
+		says = append(says, who+" learns anything of a single one of your rows")
 	}
-	lead.Text = "No other party learns anything of a single one of your rows."
-	if c.Job.Privacy == keys.PrivacySealed {
+	if sealed { // whatever the job computes
 		three := columns.SharersOf(c)
-		lead.Text = fmt.Sprintf("No party alone learns anything of a single one of your rows; any two of %s together could "+
-			"rebuild %s of %s.", wording.List([]string{three.Holder, three.Keeper, three.Helper}, "and"), brought(c, own),
-			people(c))
+		says = append(says, fmt.Sprintf("any two of %s together could rebuild %s of %s",
+			wording.List([]string{three.Holder, three.Keeper, three.Helper}, "and"), brought(c, own), people(c)))
+	}
+	if lead.Text = strings.Join(says, "; ") + "."; !idle {
+		return lead
 	}
 	for i := range c.Parties {
 		for _, l := range learnedOf(c, &c.Parties[i], own, nil) {
@@ -178,7 +181,7 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 	if labels {
 		list = append(list, Lead{fmt.Sprintf("be able to work out your labels of %s", people(c)), Rebuilt})
 	}
-	const counted = " (of a number, the eighth it lies in)" // see docs/policy.md, row_bits
+	const counted = " (numbers to an eighth)" // of their rows: see docs/policy.md, row_bits
 	of, exposure := "", Partial
 	if told != nil { // not what of these bits is new: that is an estimate, and this is what opens
 		switch {

@@ -51,11 +51,15 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 			"insurer and telco together could rebuild your 2 columns of 40 people."},
 		{"sealed-square", "bank", Hidden, "No party alone learns anything of a single one of your rows; any two of bank, " +
 			"insurer and telco together could rebuild your 2 columns and your labels of 40 people."},
-		{"sealed-square-predict", "telco", Partial, "bank will learn 10 bits of each of 40 people."},
-		{"sealed-classes-predict", "telco", Partial, "bank will learn 40 bits of each of 40 people."},
-		{"sealed-logistic", "insurer", Partial, "bank will learn 9 bits of each of 40 people."},
+		{"sealed-square-predict", "telco", Partial, "bank will learn 10 bits of each of 40 people; any two of bank, " +
+			"insurer and telco together could rebuild your 2 columns of 40 people."},
+		{"sealed-classes-predict", "telco", Partial, "bank will learn 40 bits of each of 40 people; any two of bank, " +
+			"insurer and telco together could rebuild your 2 columns of 40 people."},
+		{"sealed-logistic", "insurer", Partial, "bank will learn 9 bits of each of 40 people; any two of bank, insurer " +
+			"and telco together could rebuild your 2 columns of 40 people."},
 		{"glm-points", "bank", Partial, "insurer, telco and retailer will learn how your labels lie in bins, of a bin of one " +
-			"row that row's label."},
+			"row that row's label; any two of bank, insurer and telco together could rebuild your 2 columns and your labels " +
+			"of 40 people."},
 		{"gfml-published", "baker", Rebuilt, "bank will be able to rebuild your rows and labels: it gets each of your updates " +
 			"as it is."},
 		{"gfml-masked-diffusion", "baker", Partial, "bank will learn totals of 3 clients' updates or more; the other " +
@@ -71,8 +75,9 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 			t.Errorf("%s at %s begins with\n%+v\nwant\n%+v", c.job, c.party, got, want)
 		}
 	}
+	const two = "; any two of bank, insurer and telco together could rebuild your 2 columns of 40 people."
 	told := &consent.Told{Adds: 10, Entropy: 31.4}
-	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have (of a number, the eighth it lies in).", Partial}
+	want := Lead{"bank will learn 10 bits of each of 40 people, of about 31 that your columns have (numbers to an eighth)" + two, Partial}
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("with what the ledger knows it begins with %+v", got)
 	}
@@ -85,7 +90,7 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		t.Errorf("with as many bins as a quarter of the rows it begins with %+v", got)
 	}
 	told.Entropy = 9
-	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells (of a number, the eighth it lies in): your columns have about 9.", Rebuilt}
+	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells (numbers to an eighth): your columns have about 9" + two, Rebuilt}
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("of few bits it begins with %+v", got)
 	}
@@ -96,6 +101,10 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 func TestNoJobThatOpensRowsSaysThatItHidesThem(t *testing.T) {
 	for name, c := range goldens(t) {
 		for i, party := range c.Job.Parties {
+			two := strings.Contains(LeadOf(c, party, Known{}).Text, "any two of ")
+			if want := c.Job.Privacy == keys.PrivacySealed && !c.Job.OverClients() && c.Parties[i].Rows > 0; two != want {
+				t.Errorf("%s says to %s what two parties could do together: %t, want %t", name, party, two, want)
+			}
 			// That all was told before, as the ledger estimates it, hides nothing of what opens.
 			lead := LeadOf(c, party, Known{Told: &consent.Told{Adds: 0, Entropy: 31}})
 			var bits int64
