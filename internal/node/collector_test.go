@@ -225,8 +225,9 @@ func TestCollectorIsStopped(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(c.infoAt(1, second).Summary), " ")
 	if want := "bank has been told 10 bits of a row, of 200 of these 200 rows, in 1 model; your columns have about 5; " +
-		"this job adds 10."; !strings.HasPrefix(text, "bank will learn 10 bits of each of 200 people, enough for all cells (numbers "+
-		"to an eighth): your columns have about 5. "+want) {
+		"this job adds 10."; !strings.HasPrefix(text, "bank will learn 10 bits of each of 200 people, enough for all cells "+
+		"(numbers to an eighth): your columns have about 5; any two of bank, insurer and telco together could rebuild your 2 columns of "+
+		"200 people. "+want) {
 		t.Errorf("the person reads\n%.300s, want\n%s", text, want)
 	}
 	cancel()
