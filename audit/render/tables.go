@@ -119,7 +119,7 @@ func truncationsFolded(lines []finding.Egress) []finding.Egress {
 	var list []finding.Egress
 	for _, e := range lines {
 		name, ok := rss.TruncationName(e.Kind)
-		if !ok || over(e) || e.BudgetBytes == 0 {
+		if !ok || over(e) || unallowed(e) {
 			list = append(list, e)
 			continue
 		}
@@ -130,12 +130,12 @@ func truncationsFolded(lines []finding.Egress) []finding.Egress {
 }
 
 // controlFolded adds up each party's control messages, which are many and small; halves of encrypted totals, and a line
-// over its budget, stay.
+// over its budget or without one, stay.
 func controlFolded(lines []finding.Egress) []finding.Egress {
 	const control = "control"
 	var list, controls []finding.Egress
 	for _, e := range lines {
-		if e.Class != control || over(e) || strings.HasSuffix(e.Kind, he.SuffixC1) {
+		if e.Class != control || over(e) || unallowed(e) || strings.HasSuffix(e.Kind, he.SuffixC1) {
 			list = append(list, e)
 			continue
 		}
@@ -195,6 +195,9 @@ func used(e finding.Egress) string {
 func over(e finding.Egress) bool {
 	return e.BudgetBytes > 0 && e.Bytes > e.BudgetBytes || e.BudgetFrames > 0 && e.Frames > e.BudgetFrames
 }
+
+// unallowed tells whether a line has no budget at all.
+func unallowed(e finding.Egress) bool { return e.BudgetBytes <= 0 && e.BudgetFrames <= 0 }
 
 // ledgerTable lists what each party learned by design.
 func ledgerTable(r *finding.Report) *table {

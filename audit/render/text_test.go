@@ -2,7 +2,9 @@ package render
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -176,5 +178,27 @@ func TestShardsHaveATableAndTheirLines(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+}
+
+// TestALineWithoutABudgetIsNotFolded: a message that no contract allows, and one that is too long, keep lines of their
+// own among the truncations and control messages that are added up.
+func TestALineWithoutABudgetIsNotFolded(t *testing.T) {
+	line := func(kind, class string, bytes, budget int64) finding.Egress {
+		return finding.Egress{From: "bank", To: "telco", Kind: kind, Class: class, Frames: 1, Bytes: bytes,
+			BudgetFrames: min(budget, 1), BudgetBytes: budget}
+	}
+	lines := []finding.Egress{line("gram in", "masked", 60, 60), line("gram carry", "masked", 80, 80),
+		line("step in", "masked", 64, 0), line("step out", "masked", 99, 64), line("step carry", "masked", 8, 64),
+		line("states", "control", 10, 20), line("done", "control", 5, 20), line("rows", "control", 9, 0),
+		line("abort", "control", 21, 20)}
+	var got []string
+	for _, e := range controlFolded(truncationsFolded(lines)) {
+		got = append(got, fmt.Sprintf("%s %d %s", e.Kind, e.Bytes, used(e)))
+	}
+	want := []string{"gram (truncation) 140 100 %", "step in 64 -", "step out 99 OVER BUDGET",
+		"step (truncation) 8 12.5 %", "rows 9 -", "abort 21 OVER BUDGET", "control 15 37.5 %"}
+	if !slices.Equal(got, want) {
+		t.Errorf("lines are\n%q\nwant\n%q", got, want)
 	}
 }
