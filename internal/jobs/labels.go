@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"fmt"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -36,7 +34,7 @@ func (t *Tables) LoadLabels(name string, m *fdskl.Model, a *alignment.Alignment)
 func (t *Tables) LabelsIn(path, name, label string) (*dataset.Table, error) {
 	spec, ok := t.Specs[name]
 	if !ok {
-		return nil, fmt.Errorf("this node has no table %q; it has %s", name, t.Names())
+		return nil, t.none(name, "")
 	}
 	path, o, err := dataset.Locate(path, dataset.Options{ID: spec.Options.ID})
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -112,7 +114,7 @@ func (t *Tables) loadRows(name string, a *alignment.Alignment,
 		r.table = nil
 		table, err := r.file.Table(options)
 		if err != nil {
-			return nil, err
+			return nil, r.nearest(err, options)
 		}
 		r.options, r.table = options, table
 	}
@@ -124,6 +126,22 @@ func (t *Tables) loadRows(name string, a *alignment.Alignment,
 		return nil, err
 	}
 	return r.table.Select(rows), nil
+}
+
+// nearest adds to an error of a table that is to be read by options which column was probably meant as its label.
+func (r *reading) nearest(err error, o dataset.Options) error {
+	if o.Label == "" || r.file.Has(o.Label) {
+		return err
+	}
+	label := o.Label
+	o.Label = ""
+	var names []string
+	if s, e := r.file.Survey(o); e == nil {
+		for _, c := range s.Columns {
+			names = append(names, c.Name)
+		}
+	}
+	return fmt.Errorf("%w%s", err, wording.DidYouMean(label, names))
 }
 
 // Now returns the digest of the named table as it is now or, of one that is no file, as it was read last, and what
@@ -158,8 +176,7 @@ func (t *Tables) reading(name string, as func(dataset.Options) dataset.Options) 
 	unlock func(), err error) {
 	spec, ok := t.Specs[name]
 	if !ok {
-		return nil, o, func() {}, fmt.Errorf("this node has no table %q; it has %s: start it with --data %s=FILE", name,
-			t.Names(), name)
+		return nil, o, func() {}, t.none(name, fmt.Sprintf(": start it with --data %s=FILE", name))
 	}
 	owned := t.owned(spec)
 	o = as(owned)
@@ -352,9 +369,8 @@ func (s *Source) Texts(names ...string) (columns [][]string, lines []int, err er
 func (t *Tables) OpenStream(name, label string, columns []string) (*stream.Stream, error) {
 	spec, ok := t.Specs[name]
 	if !ok {
-		return nil, faults.Errorf(fault.CodeTable, "this node has no table %q; it has %s: start it with --data %s=FILE, "+
-			"or %s=- for "+
-			"standard input", name, t.Names(), name, name)
+		return nil, faults.Errorf(fault.CodeTable, "%w",
+			t.none(name, fmt.Sprintf(": start it with --data %s=FILE, or %[1]s=- for standard input", name)))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -397,8 +413,7 @@ func (t *Tables) PathOf(name string) (string, error) {
 	spec, ok := t.Specs[name]
 	switch {
 	case !ok:
-		return "", fmt.Errorf("this node has no table %q; it has %s: name one of these with --table, or a file with --data",
-			name, t.Names())
+		return "", t.none(name, ": name one of these with --table, or a file with --data")
 	case spec.Path == stream.Stdin:
 		return "", fmt.Errorf("table %q is the node's standard input, whose rows do not come again: name a file with --data",
 			name)
@@ -408,6 +423,12 @@ func (t *Tables) PathOf(name string) (string, error) {
 		return "", err
 	}
 	return l.Absolute()
+}
+
+// none is the error of a table that the node does not have; then says what to do.
+func (t *Tables) none(name, then string) error {
+	return fmt.Errorf("this node has no table %q; it has %s%s%s", name, t.Names(), then,
+		wording.DidYouMean(name, slices.Sorted(maps.Keys(t.Specs))))
 }
 
 // Names lists the tables for people.

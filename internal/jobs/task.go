@@ -80,7 +80,7 @@ type Member struct {
 	// Folder returns the folder of one of the node's jobs.
 	Folder func(h keys.Hash) (*vault.Vault, bool)
 	// Finished lists the node's jobs of that task that are done and that have that name, or a contract whose hash begins
-	// so, the newest first.
+	// so, all where which is empty, the newest first.
 	Finished func(task, which string) []Finished
 	Now      func() time.Time
 	// Secret is what only this node's key gives: the same for the same data.

@@ -49,12 +49,13 @@ func (n *Node) register() {
 	}
 }
 
-// finished lists the jobs of a task that are done and that somebody who types which can mean, the newest first.
+// finished lists the jobs of a task that are done and that somebody who types which can mean, all where which is empty;
+// the newest first.
 func (n *Node) finished(task, which string) []jobs.Finished {
 	var list []jobs.Finished
 	for _, s := range n.allJobs() {
 		r, job := s.snapshot(), s.contract.Job
-		meant := job.Task == task && Means(which, job.Name, s.contract.Hash().String())
+		meant := job.Task == task && (which == "" || Means(which, job.Name, s.contract.Hash().String()))
 		if meant && r.State == StateDone && r.Removed.IsZero() {
 			list = append(list, jobs.Finished{Contract: s.contract, Ended: r.Ended})
 		}
@@ -67,12 +68,13 @@ func (n *Node) finished(task, which string) []jobs.Finished {
 func (n *Node) kindOf(job *contract.Job) (jobs.Kind, error) {
 	kind, ok := n.kinds[job.Algorithm]
 	if !ok {
+		known := slices.Sorted(maps.Keys(n.kinds))
 		var names []string
-		for _, name := range slices.Sorted(maps.Keys(n.kinds)) {
+		for _, name := range known {
 			names = append(names, fmt.Sprintf("%q", name))
 		}
-		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs %s", job.Name, wording.Clip(job.Algorithm),
-			wording.List(names, "and"))
+		return nil, fmt.Errorf("job %q: algorithm is %q, this version runs %s%s", job.Name, wording.Clip(job.Algorithm),
+			wording.List(names, "and"), wording.DidYouMean(job.Algorithm, known))
 	}
 	return kind, nil
 }

@@ -186,7 +186,8 @@ func (j *Job) validate() error {
 		return err
 	}
 	if !slices.Contains(keys.Privacies(), j.Privacy) {
-		return fmt.Errorf("privacy is %q, want one of %s", wording.Clip(j.Privacy), strings.Join(keys.Privacies(), ", "))
+		return fmt.Errorf("privacy is %q, want one of %s%s", wording.Clip(j.Privacy), strings.Join(keys.Privacies(), ", "),
+			wording.DidYouMean(j.Privacy, keys.Privacies()))
 	}
 	if j.Requests < 0 || j.Requests > maxRequests || j.Requests > 0 && j.Task != TaskPredict {
 		return fmt.Errorf("requests is %d, want 1 to %d in a predict job, 0 in others", j.Requests, maxRequests)
@@ -246,7 +247,8 @@ func (j *Job) validate() error {
 	case j.Task == TaskPredict && (j.Model == "" || j.OpenTo == ""):
 		return fmt.Errorf("a predict job names its model and who the scores open to: model and open_to must be set")
 	case j.Task == TaskPredict && !slices.Contains(j.Parties, j.OpenTo):
-		return fmt.Errorf("open_to is %q, want one of its parties", wording.Clip(j.OpenTo))
+		return fmt.Errorf("open_to is %q, want one of its parties%s", wording.Clip(j.OpenTo),
+			wording.DidYouMean(j.OpenTo, j.Parties))
 	}
 	return nil
 }
@@ -255,7 +257,8 @@ func (j *Job) validate() error {
 func (j *Job) checkTask() error {
 	switch {
 	case !slices.Contains(Tasks(), j.Task):
-		return fmt.Errorf("task is %q, want %s", wording.Clip(j.Task), strings.Join(Tasks(), ", "))
+		return fmt.Errorf("task is %q, want %s%s", wording.Clip(j.Task), strings.Join(Tasks(), ", "),
+			wording.DidYouMean(j.Task, Tasks()))
 	case (j.Task == TaskAlign) != (j.Algorithm == PSI):
 		return fmt.Errorf("task is %q and algorithm %q: task %q has algorithm %q, and no other has", j.Task, j.Algorithm,
 			TaskAlign, PSI)

@@ -13,7 +13,7 @@ func (j *Job) checkServers() error {
 	for i, s := range j.Servers {
 		switch {
 		case j.Index(s) < 0:
-			return fmt.Errorf("server %q is none of its parties", wording.Clip(s))
+			return fmt.Errorf("server %q is none of its parties%s", wording.Clip(s), wording.DidYouMean(s, j.Parties))
 		case slices.Contains(j.Servers[:i], s):
 			return fmt.Errorf("servers names %q twice", s)
 		}

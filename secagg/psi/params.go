@@ -100,16 +100,24 @@ func ParamsOf(job *contract.Job) (p Params, err error) {
 // open, until a contract says them: SpecOf wants them all.
 func (p Params) Check(job *contract.Job, charter *keys.Charter) error {
 	in := func(name string) bool { return job.Index(name) >= 0 }
+	mistyped := func(name string) string {
+		if in(name) {
+			return ""
+		}
+		return wording.DidYouMean(name, job.Parties)
+	}
 	switch {
 	case p.Mode != "" && p.Mode != ModeDH && p.Mode != ModeHelper:
 		return fmt.Errorf("mode is %q, want %q or %q", wording.Clip(p.Mode), ModeDH, ModeHelper)
 	case !in(p.Asker) || p.Keeper != "" && !in(p.Keeper) || p.Asker == p.Keeper:
-		return fmt.Errorf("asker is %q and keeper %q, want two of its parties", wording.Clip(p.Asker), wording.Clip(p.Keeper))
+		return fmt.Errorf("asker is %q and keeper %q, want two of its parties%s", wording.Clip(p.Asker),
+			wording.Clip(p.Keeper), mistyped(p.Keeper))
 	case p.Mode != ModeHelper && p.Helper != "":
 		return fmt.Errorf("mode is %q and helper %q: mode %q names a helper, and no other does", p.Mode,
 			wording.Clip(p.Helper), ModeHelper)
 	case p.Helper != "" && (!in(p.Helper) || p.Helper == p.Asker || p.Helper == p.Keeper):
-		return fmt.Errorf("helper is %q, want one of its parties, neither asker nor keeper", wording.Clip(p.Helper))
+		return fmt.Errorf("helper is %q, want one of its parties, neither asker nor keeper%s", wording.Clip(p.Helper),
+			mistyped(p.Helper))
 	case p.MinRows < charter.Rules.LeastCommon():
 		return fmt.Errorf("min_rows is %d, want at least %d: fewer common rows may open only where the rules of charter %q "+
 			"say so (min_rows there)", p.MinRows, charter.Rules.LeastCommon(), charter.Name)

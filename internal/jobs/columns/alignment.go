@@ -348,9 +348,13 @@ func (j *Jobs) completeRows(job *contract.Job) error {
 	named := slices.IndexFunc(done, func(f jobs.Finished) bool { return f.Contract.Job.Name == job.Rows })
 	switch {
 	case len(done) == 0:
+		var names []string
+		for _, f := range j.Finished(contract.TaskAlign, "") {
+			names = append(names, f.Contract.Job.Name)
+		}
 		return fmt.Errorf("job %q: rows is %q, and this node has no alignment of that name: hanse jobs lists its "+
-			"alignments, and hanse align --name %s --parties NAMES makes one",
-			job.Name, wording.Clip(job.Rows), wording.Clip(job.Rows))
+			"alignments, and hanse align --name %s --parties NAMES makes one%s",
+			job.Name, wording.Clip(job.Rows), wording.Clip(job.Rows), wording.DidYouMean(job.Rows, names))
 	case named < 0 && len(done) > 1:
 		return fmt.Errorf("job %q: rows is %q, and the contracts of %d alignments begin so: give more digits, or a name",
 			job.Name, job.Rows, len(done))

@@ -66,7 +66,7 @@ func (j *Jobs) newSealing(job *contract.Job) (*sealing, error) {
 // are affiliated.
 func (j *Jobs) checkSealed(job *contract.Job, p fdskl.Params) error {
 	if err := sealed.Validate(p, job.Parties); err != nil {
-		return fmt.Errorf("job %q: %w", job.Name, err)
+		return wrongRoles(job, err)
 	}
 	charter := j.Charter()
 	three := []string{p.Active[0], p.Keeper, p.Helper}
@@ -98,7 +98,7 @@ func (j *Jobs) completeSealed(job *contract.Job) error {
 	}
 	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
 	if err != nil {
-		return fmt.Errorf("job %q: %w", job.Name, err)
+		return wrongRoles(job, err)
 	}
 	charter := j.Charter()
 	three := []string{p.Active[0], p.Keeper, p.Helper}

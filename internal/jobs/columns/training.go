@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -26,7 +28,7 @@ type training struct {
 func (j *Jobs) newTraining(job *contract.Job) (*training, error) {
 	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
 	if err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+		return nil, wrongRoles(job, err)
 	}
 	if err := checkBinned(job, params); err != nil {
 		return nil, err
@@ -35,6 +37,23 @@ func (j *Jobs) newTraining(job *contract.Job) (*training, error) {
 		return nil, err
 	}
 	return &training{member: j, job: job, params: params}, nil
+}
+
+// wrongRoles is an error of a training's parameters, with the party that was probably meant where a role names none.
+func wrongRoles(job *contract.Job, err error) error {
+	meant := ""
+	for _, role := range []string{"active", "keeper", "helper"} {
+		named, several := job.Parameters[role].([]any)
+		if !several {
+			named = []any{job.Parameters[role]}
+		}
+		for _, name := range named {
+			if text, ok := name.(string); ok && job.Index(text) < 0 {
+				meant = cmp.Or(meant, wording.DidYouMean(text, job.Parties))
+			}
+		}
+	}
+	return fmt.Errorf("job %q: %w%s", job.Name, err, meant)
 }
 
 // checkBinned refuses parameters of an algorithm under the name of another.
@@ -81,7 +100,7 @@ func (t *training) prepare(table *dataset.Table) (*vertical.Prepared, error) {
 	for _, name := range slices.Sorted(maps.Keys(t.params.Edges)) {
 		if !slices.Contains(own.Columns, name) {
 			return nil, fmt.Errorf("job %q: edges has %.60q, which is no column of the proposer's: another party cuts its "+
-				"own columns", t.job.Name, name)
+				"own columns%s", t.job.Name, name, wording.DidYouMean(name, own.Columns))
 		}
 	}
 	return own, nil
