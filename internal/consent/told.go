@@ -3,8 +3,8 @@ package consent
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -327,7 +327,13 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 	}
 	switch t.Again {
 	case SameLabels:
-		add("Its labels are the same as last time, as %s says.", strings.Join(labelHolders(c), " and "))
+		others := slices.DeleteFunc(labelHolders(c), func(name string) bool { return name == self })
+		says := map[bool]string{true: "says", false: "say"}[len(others) == 1]
+		if len(others) > 0 {
+			add("Its labels are the same as last time, as %s %s.", wording.List(others, "and"), says)
+		} else {
+			add("Your labels are the same as last time.")
+		}
 	case OtherLabels:
 		add("Its labels are others than last time.")
 	}

@@ -201,7 +201,7 @@ func (n *Node) adopt(s *jobState, e *contract.Ending) error {
 	h := s.contract.Hash()
 	if !done {
 		if before == nil || before.Outcome != e.Outcome { // else it is what another party says of the same end
-			n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e)})
+			n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e, n.nameIn(s.contract))})
 		}
 		if err := n.forgetOldest(job.Proposer); err != nil {
 			n.config.Log.Error("an old job's folder could not be removed", "error", err)
@@ -256,24 +256,31 @@ func reasonOfEnding(c *contract.Contract, e *contract.Ending, self, cause string
 	case e.Outcome == contract.OutcomeExpired && e.By == self && cause != "":
 		return cause
 	case e.Outcome == contract.OutcomeExpired:
-		return fmt.Sprintf("not all had consented by %s, or no session had begun, as %s says", c.Job.Expires, e.By)
+		return "not all had consented by " + c.Job.Expires + ", or no session had begun" + asSaid(e, self)
 	case e.By == self:
 		return cmp.Or(cause, e.Why())
 	}
 	return e.By + ": " + e.Why()
 }
 
+// asSaid is whose word an ending is, where another party's.
+func asSaid(e *contract.Ending, self string) string {
+	if e.By == self {
+		return ""
+	}
+	return ", as " + e.By + " says"
+}
+
 // endingText says of an ending that is not done what happened.
-func endingText(c *contract.Contract, e *contract.Ending) string {
+func endingText(c *contract.Contract, e *contract.Ending, self string) string {
 	switch e.Outcome {
 	case contract.OutcomeRefused:
 		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Why())
 	case contract.OutcomeCancelled:
 		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Why())
 	case contract.OutcomeExpired:
-		return fmt.Sprintf("job %q expired, as %s says: not all had consented by %s, or no session had begun; propose it "+
-			"anew", c.Job.Name, e.By,
-			c.Job.Expires)
+		return fmt.Sprintf("job %q expired%s: not all had consented by %s, or no session had begun; propose it anew",
+			c.Job.Name, asSaid(e, self), c.Job.Expires)
 	}
 	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
 }
@@ -284,7 +291,7 @@ func (s *jobState) endedError() error {
 	if e == nil || e.Outcome == contract.OutcomeDone {
 		return nil
 	}
-	return faults.Errorf(fault.CodeEnded, "%s", endingText(s.contract, e))
+	return faults.Errorf(fault.CodeEnded, "%s", endingText(s.contract, e, ""))
 }
 
 // adoptText is adopt for an ending that came from another party.

@@ -204,7 +204,7 @@ func (s *jobState) describe(info *JobInfo) {
 			info.Waiting = "consent is asked for: a person there runs hanse approve " + info.Name
 		}
 	case info.State == StateAgreed && !ours:
-		info.Waiting = fmt.Sprintf("%s has consented; %s starts it once all have", info.Self, info.Proposer)
+		info.Waiting = "this node has consented; " + info.Proposer + " starts it once all have"
 	}
 	if !info.StartBy.IsZero() && info.Waiting != "" {
 		info.Waiting += "; it ends by itself on " + wording.Time(info.StartBy) +

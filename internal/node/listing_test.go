@@ -59,7 +59,7 @@ func TestTheProposerWaits(t *testing.T) {
 		t.Errorf("the proposer's list has %s, %q, awaits %v", j.State, j.Standing, j.Awaits)
 	}
 	j = l.infoAt(1, c.Hash())
-	waits := "insurer has consented; bank starts it once all have; it ends by itself on " +
+	waits := "this node has consented; bank starts it once all have; it ends by itself on " +
 		j.StartBy.UTC().Format("2006-01-02 15:04 UTC") + " unless a session begins"
 	if j.Standing != "agreed" || j.Waiting != waits {
 		t.Errorf("the insurer's list has %q, %q", j.Standing, j.Waiting)
