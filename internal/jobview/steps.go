@@ -46,18 +46,31 @@ func (s *Steps) write(out io.Writer, r *jobs.Report, whole bool) {
 	}
 	job := &s.Jobs[i]
 	if a := r.Aligned; a != nil {
-		lines := []string{fmt.Sprintf("rows = %q", a.Name)}
-		if a.Table != trainedTable {
-			lines = append([]string{fmt.Sprintf("table = %q", a.Table)}, lines...)
-		}
-		next("train on these rows, for "+wording.Count(a.KeepDays, "day")+", by this in a job file", lines...)
-		if model := s.modelFor(job); model != nil && s.Has(a.Table) {
-			next("score them with", s.predict(model, a.Table, a.Name))
-		}
+		s.aligned(out, job, a, next)
 	}
 	if r.Trained != nil {
 		s.score(out, job, next)
 		next("see the model with", s.command("model show %s", short))
+	}
+}
+
+// aligned prints what the rows of an alignment are for: to train on, unless they are of the table that is scored, and
+// to be scored, where there is a model for that.
+func (s *Steps) aligned(out io.Writer, job *node.JobInfo, a *jobs.Aligned, next func(string, ...string)) {
+	model, days := s.modelFor(job), wording.Count(a.KeepDays, "day")
+	if a.Table != scoredTable {
+		lines := []string{fmt.Sprintf("rows = %q", a.Name)}
+		if a.Table != trainedTable {
+			lines = append([]string{fmt.Sprintf("table = %q", a.Table)}, lines...)
+		}
+		next("train on these rows, for "+days+", by this in a job file", lines...)
+	}
+	switch {
+	case model != nil && s.Has(a.Table):
+		next("score them with", s.predict(model, a.Table, a.Name))
+	case a.Table == scoredTable:
+		terminal.Sentence(out, "", "these rows can be scored for "+days+", once their parties have trained a model: "+
+			"hanse predict --rows "+a.Name)
 	}
 }
 

@@ -39,3 +39,44 @@ func TestStepsFitTheNode(t *testing.T) {
 		}
 	}
 }
+
+// TestStepsOfAlignedRows: rows of the table that is scored are not offered to a training, with a model or without one.
+func TestStepsOfAlignedRows(t *testing.T) {
+	digits := strings.Repeat("3f9a1c2d", 8)
+	parties := []string{"bank", "lab"}
+	training := node.JobInfo{Contract: strings.Repeat("4e9a1c2d", 8), Task: "train", State: node.StateDone,
+		Parties: parties}
+	const train, score = "train on these rows", "--model 4e9a1c2d --table"
+	for _, test := range []struct {
+		table       string
+		model       bool
+		want, never []string
+	}{
+		{"train", false, []string{train, `rows = "march"`}, []string{"predict", `table = `}},
+		{"april", false, []string{train, `table = "april"`}, []string{"predict"}},
+		{"test", true, []string{"score them with", score + " test --rows march"}, []string{train}},
+		{"test", false, []string{"once their parties have trained a model"}, []string{train, "score them with"}},
+	} {
+		steps := Steps{Jobs: []node.JobInfo{{Contract: digits, Task: "align", Parties: parties}}, Dir: "bank-node",
+			Has: func(string) bool { return true }}
+		if test.model {
+			steps.Jobs = append(steps.Jobs, training)
+		}
+		var out strings.Builder
+		report := jobs.Report{Contract: digits, Aligned: &jobs.Aligned{Name: "march", Table: test.table, KeepDays: 30}}
+		if err := Report(&out, &report, &steps); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(strings.Fields(out.String()), " ")
+		for _, want := range test.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("table %s, model %t: want %q, got\n%s", test.table, test.model, want, out.String())
+			}
+		}
+		for _, never := range test.never {
+			if strings.Contains(got, never) {
+				t.Errorf("table %s, model %t: do not want %q, got\n%s", test.table, test.model, never, out.String())
+			}
+		}
+	}
+}
