@@ -1,11 +1,12 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // cells are one column of a CSV file as it stands there, before anybody has said what it is for. While its different
@@ -13,8 +14,10 @@ import (
 // different texts than a categorical one may have can only be numbers, and those are kept.
 type cells struct {
 	name      string
+	home      *home // where the table's options are written
 	maxLevels int
 	na        map[string]bool // what stands for a missing cell, beside the empty one
+	missed    map[string]bool // what of it the table has
 	numbered  *notation       // how its numbers are written
 	fault     *cellError      // why a source's cells cannot be read
 	coded     string          // a cell that loses something when it is read as a number
@@ -29,9 +32,9 @@ type cells struct {
 	// Once there are too many different texts.
 	over   bool
 	listed *cellError // what is wrong with it as categories
+	start  sample     // its first text
 	is     Kind       // what it is when it is not listed as categorical
-	bad    *cellError // the first cell that does not fit that
-	hint   string     // what the first texts are where they are numbers in disguise
+	bad    sample     // the first cell that does not fit that
 	order  string     // how its dates are read; "": they are none
 	units  []string   // of its numbers, while they are few; several stand for a doubt
 	values []float64  // NaN: missing or no number; nil where it begins with a text
@@ -39,19 +42,39 @@ type cells struct {
 	holes     int
 	firstHole place
 
+	written *numerals // how the cells are written; nil until somebody asks, or there are too many texts
+
+	// What is said of the column when all are looked at together.
+	said   string   // how its numbers or dates are written, and what stands for a missing cell
+	cured  bool     // options read it, which the advice has
+	unsure bool     // it could be read in two ways
+	mend   bool     // no option reads it, and its texts are hardly categories
+	odd    bool     // it is written in another way than the others, or in several
+	absent []sample // texts that seem to stand for a missing cell
+
 	numbers map[string][]float64 // as numbers, once somebody has asked, by the order of dates
 	levels  *Column              // as categories, once somebody has asked
 }
 
 // cellError is what is wrong with a cell.
 type cellError struct {
-	at  place
-	err error
+	at   place
+	err  error
+	mend string // which option leaves the column out; "" where it is not for an option to mend
+}
+
+// leaves says how a column that only its owner can mend is left out.
+func (c *cells) leaves(e *cellError) *cellError {
+	e.mend = c.home.ignoring(c.name)
+	return e
 }
 
 // add takes the next row's cell, which has no blanks around it.
 func (c *cells) add(cell string, at place) {
 	if cell == "" || c.na[cell] {
+		if cell != "" && !c.missed[cell] {
+			c.missed[strings.Clone(cell)] = true
+		}
 		if c.holes == 0 {
 			c.firstHole = at
 		}
@@ -79,23 +102,33 @@ func (c *cells) add(cell string, at place) {
 
 		// Goes over from texts to numbers, at the cell that is one text too many. A column that begins with a text
 		// is of no use any more, and no row of it is kept.
-		c.order, c.hint = c.dates.order(), disguised(c.texts, c.numbered)
-		c.is, c.bad = c.kind(use{order: c.order})
-		c.listed = c.levelError(false)
-		if c.is == Categorical && c.bad == nil {
-			c.bad = c.oneTooMany(cell, at, true)
-		}
-		if c.listed == nil {
-			c.listed = c.oneTooMany(cell, at, false)
-		}
+		c.order = c.dates.order()
+		c.study()
+		c.is, _ = c.kind(use{order: c.order})
 		if c.is == Numeric {
+			for i, text := range c.texts {
+				if c.notNumber(text, c.order, c.first[i]) != nil {
+					c.bad = sample{text, c.first[i], 1}
+					break
+				}
+			}
 			c.values = c.parsed(c.order)
 		}
+		if c.listed = c.levelError(false); c.listed == nil {
+			c.listed = c.levelErrorOf(cell, at, false)
+		}
+		c.start = sample{c.texts[0], c.first[0], 1}
 		c.over, c.texts, c.first, c.codes, c.code = true, nil, nil, nil, nil
 	}
 	v := c.value(cell, c.order)
-	if math.IsNaN(v) && c.bad == nil { // of one that begins with a text it is not
-		c.bad = c.notNumber(cell, c.order, at)
+	switch {
+	case math.IsNaN(v) && c.order == "":
+		c.written.add(cell, at, 1, c.numbered)
+	case isNines(v) && c.order == "":
+		c.written.noteNines(cell, at, 1)
+	}
+	if math.IsNaN(v) && c.bad.cells == 0 {
+		c.bad = sample{strings.Clone(cell), at, 1}
 	}
 	c.put(0, v)
 }
@@ -131,36 +164,78 @@ func (c *cells) addUnits(cell string) {
 	}
 }
 
-// notNumber says why a cell is no number, or no date where an order is given; nil where it is one. It may look at all
-// texts, and is not asked of each cell.
+// notNumber says why a cell is no number, or no date where an order is given; nil where it is one.
 func (c *cells) notNumber(cell, order string, at place) *cellError {
 	if order != "" {
 		if _, ok := parseDate(cell, order); ok {
 			return nil
 		}
-		return c.wrong(at, "%s is not a date as the others are; mend the cell, or list the column as categorical",
-			quote(cell))
+		return c.leaves(c.wrong(at, "%s is not a date as the others are: mend the cell"+orIgnore, quote(cell)))
 	}
 	switch _, class := c.numbered.parse(cell); class {
 	case isNumber:
 		return nil
 	case isText:
-		if hint := cmp.Or(c.inDisguise(), disguised([]string{cell}, c.numbered)); hint != "" {
-			return c.wrong(at, "%s is not read as a number: %s", quote(cell), hint)
-		}
-		return c.wrong(at, "%s is not a number; mend the cell, list the column as categorical, or give the text in na if "+
-			"it says that the value is missing", quote(cell))
+		return c.mixed()
 	default:
 		return c.wrong(at, "%s %s", quote(cell), class.why())
 	}
 }
 
-// inDisguise says what the texts are where they are numbers in disguise, of those before there were too many.
-func (c *cells) inDisguise() string {
-	if c.over {
-		return c.hint
+// mixed says what is wrong with a column that has numbers and texts, or numbers that are not read as such.
+func (c *cells) mixed() *cellError {
+	s := c.study()
+	few := len(s.strays) > 0 && !s.more && 2*s.numbers >= s.texts
+	first := s.hidden
+	for _, t := range s.strays {
+		if (few || s.are()) && (first.cells == 0 || t.at.row < first.at.row) {
+			first = t
+		}
 	}
-	return disguised(c.texts, c.numbered)
+	if first.cells == 0 {
+		first = s.plain
+	}
+	switch {
+	case c.odd:
+		return c.leaves(&cellError{at: s.hidden.at, err: fmt.Errorf("column %s: %s", quote(c.name), c.said)})
+	case s.hidden.cells > 0 && c.said != "":
+		return c.wrong(s.hidden.at, "%s is not read as a number: %s", quote(s.hidden.text), c.said)
+	case c.said != "":
+		return c.wrong(first.at, "%s", c.said)
+	case few:
+		var list []string
+		for i := range s.strays {
+			list = append(list, s.strays[i].counted())
+		}
+		is := "is not a number: mend it"
+		if len(list) > 1 {
+			is = "are no numbers: mend them"
+		}
+		return c.wrong(first.at, "%s %s, or %s", wording.List(list, "and"), is, c.asMissing())
+	case s.are():
+		return c.wrong(first.at, "%s is not a number, as the others are: mend the cells, or %s", quote(first.text),
+			c.asCodes())
+	}
+	return c.wrong(first.at, "%s is a number, and the others are texts: mend the cells, or %s", quote(first.text),
+		c.asCodes())
+}
+
+// asMissing says what to do with a column of numbers where its few texts say that the value is missing.
+func (c *cells) asMissing() string {
+	var words []string
+	for _, s := range c.study().strays {
+		words = append(words, s.text)
+	}
+	says := " if it says that the value is missing"
+	if len(words) > 1 {
+		says = " if they say that the value is missing"
+	}
+	return c.home.put(optionList("na", union(c.home.na(c.missed), words))) + says
+}
+
+// asCodes says what to do with a column of numbers and texts that are codes.
+func (c *cells) asCodes() string {
+	return c.home.put(optionList("categorical", union(c.home.categorical, []string{c.name}))) + " if these are codes"
 }
 
 // put appends a row.
@@ -173,15 +248,10 @@ func (c *cells) put(code uint16, v float64) {
 	}
 }
 
-// oneTooMany says of the cell that is one text too many what is wrong with it.
-func (c *cells) oneTooMany(cell string, at place, unlisted bool) *cellError {
-	if err := c.levelErrorOf(cell, at, unlisted); err != nil {
-		return err
-	}
-	if unlisted && c.hint != "" {
-		return c.wrong(at, "%s is not read as a number: %s", quote(cell), c.hint)
-	}
-	return c.wrong(at, "there are more than %d different texts; ignore the column, or group its values", c.maxLevels)
+// tooMany is the error for a column with too many texts to be categories.
+func (c *cells) tooMany() *cellError {
+	return c.leaves(&cellError{at: c.start.at, err: fmt.Errorf("column %s has more than %d different texts: group its "+
+		"values"+orIgnore, quote(c.name), c.maxLevels)})
 }
 
 // parsed returns the codes' numbers, or days: NaN where a cell is missing or neither.
@@ -214,15 +284,21 @@ func (c *cells) kind(u use) (Kind, *cellError) {
 	switch {
 	case c.fault != nil:
 		return Numeric, c.fault
-	case u.listed && c.over:
+	case u.listed && c.over && c.listed != nil:
 		return Categorical, c.listed
+	case u.listed && c.over:
+		return Categorical, c.tooMany()
 	case u.listed:
 		return Categorical, c.levelError(false)
 	case c.over && u.order != c.order && len(c.values) > 0:
 		return Numeric, c.wrong(place{1, 2}, "the cells are %s, and those of the training were %s", inWords(c.order),
 			inWords(u.order))
+	case c.over && c.is == Categorical:
+		return Categorical, c.overTexts()
+	case c.over && c.bad.cells == 0:
+		return Numeric, nil
 	case c.over:
-		return c.is, c.bad
+		return Numeric, c.notNumber(c.bad.text, c.order, c.bad.at)
 	case len(c.texts) == 0:
 		return Numeric, nil
 	case u.order != "":
@@ -232,6 +308,17 @@ func (c *cells) kind(u use) (Kind, *cellError) {
 		return Categorical, c.levelError(true)
 	}
 	return Numeric, c.numberError("")
+}
+
+// overTexts says what is wrong with a column that begins with a text and has too many for categories.
+func (c *cells) overTexts() *cellError {
+	switch s := c.study(); {
+	case s.hidden.cells > 0 && s.are(), s.plain.cells > 0:
+		return c.mixed()
+	case c.listed != nil:
+		return c.listed
+	}
+	return c.tooMany()
 }
 
 // levelError finds the first text that cannot stand in a categorical column; in one that is not listed as such numbers
@@ -251,11 +338,7 @@ func (c *cells) levelErrorOf(text string, at place, unlisted bool) *cellError {
 		switch _, class := c.numbered.parse(text); class {
 		case isText:
 		case isNumber:
-			if hint := c.inDisguise(); hint != "" {
-				return c.wrong(at, "%s is read as a number, and %v has %s: %s", quote(text), c.first[0], quote(c.texts[0]), hint)
-			}
-			return c.wrong(at, "%s is a number, but %v has %s; mend one of them, list the column as categorical, or give "+
-				"the text in na if it says that the value is missing", quote(text), c.first[0], quote(c.texts[0]))
+			return c.mixed()
 		default:
 			return c.wrong(at, "%s %s", quote(text), class.why())
 		}
@@ -282,22 +365,26 @@ func (c *cells) asNumbers(order string) []float64 {
 	return values
 }
 
-// column returns the column for a use, of a table with so many rows.
-func (c *cells) column(u use, rows int) (Column, error) {
+// column returns the column for a use, of a table with so many rows. mend says what to do about it, where
+// options read it.
+func (c *cells) column(u use, rows int, mend string) (Column, error) {
 	kind, _ := c.kind(u)
-	accepted, choices := u.missing.levels, `"level", "mean,level" or "median,level"`
-	if kind == Numeric {
-		accepted, choices = u.missing.numbers, `"level", "mean" or "median"`
+	accepted, way := u.missing.levels, Level
+	if kind == Categorical && u.missing.numbers {
+		way = u.missing.way + "," + Level
+	} else if kind == Numeric {
+		accepted = u.missing.numbers
 	}
 	if c.holes > 0 && c.holes < rows && !accepted && !u.label {
-		return Column{}, c.wrong(c.firstHole, "the cell is missing; fill it, or choose %s for missing values", choices).err
+		return Column{}, c.wrong(c.firstHole, "the cell is missing: fill it, or %s",
+			c.home.put(optionLine("missing", way))).err
 	}
 	if kind == Numeric {
 		return Column{Name: c.name, Kind: Numeric, Values: c.asNumbers(u.order)}, nil
 	}
 	if c.levels == nil {
 		column := Column{Name: c.name, Kind: Categorical, Codes: make([]int32, len(c.codes)), Levels: c.texts,
-			doubt: c.doubtfulTexts()}
+			doubt: c.doubtfulTexts(), mend: mend}
 		for i, code := range c.codes {
 			column.Codes[i] = int32(code) - 1
 		}
@@ -312,7 +399,7 @@ func (c *cells) column(u use, rows int) (Column, error) {
 
 // wrong is an error about one cell.
 func (c *cells) wrong(at place, format string, args ...any) *cellError {
-	return &cellError{at, fmt.Errorf("%v, column %s: "+format, append([]any{at, quote(c.name)}, args...)...)}
+	return &cellError{at: at, err: fmt.Errorf("%v, column %s: "+format, append([]any{at, quote(c.name)}, args...)...)}
 }
 
 // use is what one reading of a column is for.

@@ -29,8 +29,36 @@ type csvFile struct {
 	marks   [][]string // by column, the cells of those that identify rows
 	kept    int        // columns that are not nil
 	twice   error      // an id that occurs twice
+	flaws   []flaw     // rows that are left out as they cannot be read, which the table cannot be used with
+	skipped []int      // their numbers
 	before  int        // lines before the header
 	blank   int        // rows without any cell, which are left out
+}
+
+// flaw is what is wrong with rows, each of which can be skipped.
+type flaw struct {
+	kind string
+	at   place // of the first
+	err  error
+	rows int
+}
+
+// Kinds of a flaw.
+const (
+	flawWidth    = "width"
+	flawNameless = "nameless"
+	flawNoID     = "no id"
+	flawID       = "id"
+)
+
+// skip leaves a row out, and notes why.
+func (f *csvFile) skip(kind string, at place, err error) {
+	f.skipped = append(f.skipped, at.row)
+	if i := slices.IndexFunc(f.flaws, func(known flaw) bool { return known.kind == kind }); i >= 0 {
+		f.flaws[i].rows++
+		return
+	}
+	f.flaws = append(f.flaws, flaw{kind, at, err, 1})
 }
 
 // texts copies short texts, many to one piece of memory: each by itself takes sixteen bytes or more.
@@ -114,8 +142,9 @@ func (f *csvFile) readHeader() error {
 		if i == f.head.id || !f.opts.wants(name) {
 			continue
 		}
-		f.columns[i] = &cells{name: name, maxLevels: f.lim.levels, na: f.na, numbered: f.numbered,
-			code: make(map[string]uint16), dates: dates{want: f.opts.Dates}}
+		f.columns[i] = &cells{name: name, home: &f.opts.home, maxLevels: f.lim.levels, na: f.na, missed: f.missed,
+			numbered: f.numbered,
+			code:     make(map[string]uint16), dates: dates{want: f.opts.Dates}}
 		f.kept++
 	}
 	return nil
@@ -139,7 +168,7 @@ func (f *csvFile) readRows() error {
 			break
 		}
 		// Takes one row apart.
-		at := place{row: len(f.ids) + 1}
+		at := place{row: len(f.ids) + len(f.skipped) + 1}
 		if f.typed == nil {
 			at.line, _ = f.rows.FieldPos(0)
 			at.line += f.before
@@ -150,13 +179,31 @@ func (f *csvFile) readRows() error {
 		if at.row*f.kept > f.lim.cells {
 			return fmt.Errorf("%v: the table is too large: the limit is %d cells", at, f.lim.cells)
 		}
-		if cells, err = f.head.named(cells); err != nil {
-			return fmt.Errorf("%v %w", at, err)
+		kind := ""
+		if cells, kind, err = f.head.named(cells); err != nil {
+			f.skip(kind, at, fmt.Errorf("%v %w", at, err))
+			continue
 		}
 		for i, c := range cells {
 			if len(c) > f.lim.cell {
 				return fmt.Errorf("%v, column %s: the cell has %d bytes; the limit is %d", at, quote(f.head.names[i]), len(c),
 					f.lim.cell)
+			}
+		}
+		id := ""
+		if f.head.id >= 0 {
+			if f.typed != nil {
+				if err := f.typed.Faults[f.head.position(f.head.id)-1]; err != nil {
+					return err
+				}
+			}
+			if id = strings.TrimSpace(cells[f.head.id]); id == "" {
+				f.skip(flawNoID, at, &IDError{fmt.Errorf("%v, column %s: the id is empty", at, quote(f.head.names[f.head.id]))})
+				continue
+			}
+			if why := checkText(id); why != "" {
+				f.skip(flawID, at, fmt.Errorf("%v, column %s: the id %s %s", at, quote(f.head.names[f.head.id]), quote(id), why))
+				continue
 			}
 		}
 		for i, c := range cells {
@@ -173,22 +220,10 @@ func (f *csvFile) readRows() error {
 			f.ids = append(f.ids, fmt.Sprintf("line %d", cmp.Or(at.line, at.row)))
 			continue
 		}
-		if f.typed != nil {
-			if err := f.typed.Faults[f.head.position(f.head.id)-1]; err != nil {
-				return err
-			}
-		}
-		id := strings.TrimSpace(cells[f.head.id])
-		if id == "" {
-			return &IDError{fmt.Errorf("%v, column %s: the id is empty", at, quote(f.head.names[f.head.id]))}
-		}
-		if why := checkText(id); why != "" {
-			return fmt.Errorf("%v, column %s: the id %s %s", at, quote(f.head.names[f.head.id]), quote(id), why)
-		}
 		f.content.add(id, cells)
 		f.ids = append(f.ids, f.texts.clone(id))
 	}
-	if len(f.ids) == 0 {
+	if len(f.ids) == 0 && len(f.flaws) == 0 {
 		return errNoRows
 	}
 	if f.typed == nil {
@@ -202,7 +237,7 @@ func (f *csvFile) readRows() error {
 		case f.marks[i] != nil:
 			return err
 		case f.columns[i] != nil:
-			f.columns[i].fault = &cellError{place{row: 1}, err}
+			f.columns[i].fault = &cellError{at: place{row: 1}, err: err}
 		}
 	}
 	return nil
@@ -254,7 +289,6 @@ func (f *csvFile) sort() {
 	}
 	order, err := sortedRows(f.ids, func(i int) string { return f.place(i).String() })
 	if f.twice = err; err != nil {
-		f.lines = nil
 		return
 	}
 	f.ids, f.lines = gather(f.ids, order), gather(f.lines, order)
@@ -278,9 +312,62 @@ func (f *csvFile) sort() {
 // place is where row i stands, before the rows are sorted.
 func (f *csvFile) place(i int) place {
 	if f.typed != nil {
-		return place{row: i + 1}
+		return place{row: int(f.lines[i])}
 	}
-	return place{i + 1, int(f.lines[i])}
+	row := i + 1
+	for _, skipped := range f.skipped {
+		if skipped <= row {
+			row++
+		}
+	}
+	return place{row, int(f.lines[i])}
+}
+
+// mostDoubles is how many ids that occur twice are told where.
+const mostDoubles = 3
+
+// doubles says how many ids occur more than once, in how many rows, and where the first are.
+func (f *csvFile) doubles() string {
+	rows := make(map[string][]int, len(f.ids))
+	for i, id := range f.ids {
+		rows[id] = append(rows[id], i)
+	}
+	ids, all := 0, 0
+	var first []string
+	for i, id := range f.ids {
+		list := rows[id]
+		if len(list) < 2 || list[0] != i {
+			continue
+		}
+		ids++
+		all += len(list)
+		if len(first) < mostDoubles {
+			first = append(first, fmt.Sprintf("%v and %v", f.place(list[0]), f.place(list[1])))
+		}
+	}
+	return fmt.Sprintf("column %s: %s more than once, in %s: %s; a table has one row for each id: make one of theirs, "+
+		"with sums, means or the latest", quote(f.head.names[f.head.id]),
+		map[bool]string{true: "1 id occurs", false: fmt.Sprintf("%d ids occur", ids)}[ids == 1], wording.Count(all, "row"),
+		strings.Join(first, "; "))
+}
+
+// unusable says all that is wrong with the table as a whole, a sentence each.
+func (f *csvFile) unusable() []string {
+	var all []string
+	for _, flaw := range f.flaws {
+		said := flaw.err.Error()
+		switch {
+		case flaw.rows > 1 && flaw.kind == flawWidth:
+			said += fmt.Sprintf("; %d rows have too few or too many", flaw.rows)
+		case flaw.rows > 1:
+			said += fmt.Sprintf("; so it is in %d rows", flaw.rows)
+		}
+		all = append(all, said)
+	}
+	if f.twice != nil {
+		all = append(all, f.doubles())
+	}
+	return all
 }
 
 // table makes the table that the options describe. Of several errors the one that stands first in the file counts;
@@ -290,17 +377,36 @@ func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
 		return nil, err
 	}
 	uses := make([]use, len(f.columns))
-	var worst *cellError
+	hardly := false // a column is faulty, or new and of texts
 	for i, c := range f.columns {
 		if c == nil || !o.wants(c.name) {
 			continue
 		}
 		uses[i] = c.useOf(o, m)
+		kind, err := c.kind(uses[i])
+		hardly = hardly || err != nil || kind == Categorical && !uses[i].listed && c.levels == nil
+	}
+	a := &advice{}
+	if hardly {
+		a = f.advise(o, m)
+	}
+	var worst *cellError
+	var in *cells
+	for i, c := range f.columns {
+		if c == nil || !o.wants(c.name) {
+			continue
+		}
 		if _, err := c.kind(uses[i]); err != nil && (worst == nil || err.at.row < worst.at.row) {
-			worst = err
+			worst, in = err, c
 		}
 	}
 	switch {
+	case len(f.flaws) > 0 && (worst == nil || f.flaws[0].at.row < worst.at.row):
+		return nil, f.flaws[0].err
+	case worst != nil && in.cured:
+		return nil, fmt.Errorf("%w: %s", worst.err, a.on(in))
+	case worst != nil && worst.mend != "":
+		return nil, fmt.Errorf("%w: %s", worst.err, worst.mend)
 	case worst != nil:
 		return nil, worst.err
 	case broken != nil:
@@ -308,7 +414,7 @@ func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
 	case f.twice != nil:
 		return nil, f.twice
 	}
-	t := &Table{IDName: "line", IDs: f.ids, Missing: o.Missing, Levels: o.Levels}
+	t := &Table{IDName: "line", IDs: f.ids, Missing: o.Missing, Levels: o.Levels, home: o.home}
 	if f.head.id >= 0 {
 		t.IDName = f.head.names[f.head.id]
 	}
@@ -316,7 +422,11 @@ func (f *csvFile) table(o *Options, m missing, broken error) (*Table, error) {
 		if c == nil || !o.wants(c.name) {
 			continue
 		}
-		column, err := c.column(uses[i], len(f.ids))
+		mend := ""
+		if c.cured {
+			mend = a.on(c)
+		}
+		column, err := c.column(uses[i], len(f.ids), mend)
 		if err != nil {
 			return nil, err
 		}

@@ -91,8 +91,8 @@ func TestColumnsOfDates(t *testing.T) {
 	}
 	o := Options{DateOrders: map[string]string{"since": ISO}}
 	_, err := readString("id,since\na,2024-01-02\nb,2.1.2024\n", asCSV, o)
-	wantError(t, err, `row 2 (line 3), column "since": "2.1.2024" is not a date as the others are; mend the cell, or list `+
-		`the column as categorical`)
+	wantError(t, err, `row 2 (line 3), column "since": "2.1.2024" is not a date as the others are: mend the cell, or `+
+		`ignore the column: put ignore = ["since"] into the table's options`)
 }
 
 // TestManyDates reads more different times than a categorical column may have.

@@ -25,15 +25,10 @@ func looksCoded(cell string) bool {
 func (c *cells) doubtfulNumbers(values []float64) string {
 	switch {
 	case c.coded != "" && c.coded[0] == '0':
-		return fmt.Sprintf("%s has zeros in front, which a number has not: if it holds codes, list it in categorical, or "+
-			"ignore it", quote(c.coded))
+		return fmt.Sprintf("%s has zeros in front, which a number has not: %s", quote(c.coded), c.asCodes())
 	case c.coded != "":
-		return fmt.Sprintf("%s has more digits than a number keeps: if it holds codes, ignore it, or list it in categorical",
-			quote(c.coded))
-	}
-	if c.numbered == nil && c.points.areThousands() {
-		return fmt.Sprintf("%s and %s stand in it, and no cell that is certainly a decimal: if points stand between "+
-			"thousands, say thousands = \".\" and decimal = \",\"", c.points.long, c.points.short)
+		return fmt.Sprintf("%s has more digits than a number keeps: %s if these are codes", quote(c.coded),
+			c.home.ignoring(c.name))
 	}
 	if day := packedDate(values, 20000101, 3, "20060102"); day != "" {
 		return fmt.Sprintf("its numbers read as days, as %s, and 31 January would be 70 from 1 February: write %s", day,
@@ -43,11 +38,6 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 		return fmt.Sprintf("its numbers read as months, as %s, and December would be 89 from January: write %s-01", month,
 			month[:4]+"-"+month[4:])
 	}
-	if v, rows := standsForMissing(values); rows > 0 {
-		text := formatNumber(v)
-		return fmt.Sprintf("it is %s in %d rows, far from all others: if that stands for a missing cell, list %s in na", text,
-			rows, quote(text))
-	}
 	return ""
 }
 
@@ -55,8 +45,7 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 // 17.1 nor 1234.
 type points struct {
 	grouped, whole int
-	long, short    string // one of each
-	otherwise      bool   // some number says that they do not
+	otherwise      bool // some number says that they do not
 }
 
 // leastPoints is how many different numbers of both kinds there are before points are doubted.
@@ -73,16 +62,15 @@ func (p *points) add(cell string) {
 		p.otherwise = true
 	case len(parts) > 1:
 		p.grouped++
-		p.long = strings.Clone(cell)
 	default:
 		p.whole++
-		p.short = strings.Clone(cell)
 	}
 }
 
-// areThousands reports whether points stand where thousands would have them, and nowhere else.
-func (p *points) areThousands() bool {
-	return !p.otherwise && p.grouped >= leastPoints && p.whole >= leastPoints
+// areThousands reports whether points stand where thousands would have them, and nowhere else. likely: they do in
+// tables like this one.
+func (p *points) areThousands(likely bool) bool {
+	return !p.otherwise && p.grouped >= leastPoints && (likely || p.whole >= leastPoints)
 }
 
 // leastPacked is how many different numbers there are before they are taken for dates.
@@ -115,38 +103,6 @@ func packedDate(values []float64, like float64, months int, layout string) strin
 	return formatNumber(least)
 }
 
-// standsForMissing returns a number of nines alone, as -9, 99 or -999, that is farther from all others of a column than
-// those are from each other, and in how many rows it stands; 0 rows where there is none, or one row.
-func standsForMissing(values []float64) (of float64, rows int) {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values { // NaN is neither less nor more
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
-	}
-	for _, v := range []float64{low, high} {
-		if nines := strings.Trim(formatNumber(v), "9"); nines != "-" && nines != "" || v == 9 {
-			continue
-		}
-		count, least, most := 0, math.Inf(1), math.Inf(-1)
-		for _, w := range values {
-			switch {
-			case w == v:
-				count++
-			case !math.IsNaN(w):
-				least, most = min(least, w), max(most, w)
-			}
-		}
-		if count > 1 && most > least && max(least-v, v-most) > most-least {
-			return v, count
-		}
-	}
-	return 0, 0
-}
-
 // Texts that are dates or times in ways that are not read.
 const monthNames = `(jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zä]*\.?`
 
@@ -158,10 +114,13 @@ var (
 		monthNames + ` \d\d?(st|nd|rd|th)?,? \d{4})`)
 )
 
+// orIgnore ends what is said of a column that only its owner can mend.
+const orIgnore = ", or ignore the column"
+
 // doubtfulTexts says what texts seem to be, where they are hardly categories, with what to do about it.
 func (c *cells) doubtfulTexts() string {
-	if numbers := c.inDisguise(); numbers != "" {
-		return numbers
+	if c.said != "" {
+		return c.said
 	}
 	dated, short, times, months, named, foreign, words := 0, 0, 0, 0, 0, 0, 0
 	for _, text := range c.texts {
@@ -188,24 +147,22 @@ func (c *cells) doubtfulTexts() string {
 	n := len(c.texts)
 	switch {
 	case 2*short > n:
-		return "its cells are dates whose years have two digits: write years with four, or ignore the column"
+		return "its cells are dates whose years have two digits: write years with four" + orIgnore
 	case 2*named > n:
-		return "its cells are dates with the month as a word: write them as 2006-01-31, or ignore the column"
+		return "its cells are dates with the month as a word: write them as 2006-01-31" + orIgnore
 	case 2*months > n:
-		return "its cells are months, weeks or quarters: write a day of each, as 2006-01-01, or ignore the column"
+		return "its cells are months, weeks or quarters: write a day of each, as 2006-01-01" + orIgnore
 	case 2*times > n:
-		return "its cells are times of the day, or durations: write them as numbers of hours, or ignore the column"
+		return "its cells are times of the day, or durations: write them as numbers of hours" + orIgnore
 	case 2*foreign > n:
 		return "its cells have digits that are not 0 to 9: write them so"
-	case dated == n && len(c.dates.orders) > 1:
-		return `its dates could be day/month or month/day: say dates = "dmy" or "mdy"`
 	case dated == n && c.dates.want != DatesAreTexts:
-		return "its cells are dates that are written in several ways: write all as 2006-01-31, or ignore the column"
+		return "its cells are dates that are written in several ways: write all as 2006-01-31" + orIgnore
 	case 2*dated > n && c.dates.want != DatesAreTexts:
 		return fmt.Sprintf("%d of its %d different texts are dates and the others are not, or are written otherwise: "+
-			"mend them, or ignore the column", dated, n)
+			"mend them"+orIgnore, dated, n)
 	case words >= 4*n:
-		return "it holds free text, of which each different one is a category: ignore it"
+		return "it holds free text, of which each different one is a category: write categories" + orIgnore
 	}
 	return ""
 }

@@ -30,19 +30,31 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("20%02d%02d", n(1, 5, 18), n(1, 13, 1)), ""}, // there is no month 13
 		{say("2019010%d", n(1, 9, 1)), ""},                // numbers in a row
 		{say("20%02d", n(1, 20, 0)), ""},                  // years
-		{say("%05d", n(7919, 90000, 1000)), `has zeros in front, which a number has not: if it holds codes, list it in `},
+		{say("%05d", n(7919, 90000, 1000)), `has zeros in front, which a number has not: put categorical = ["v"] into `},
 		{say("4%015d", n(7919, 90000, 1000)), `has more digits than a number keeps`},
 		{say("4%014d", n(7919, 90000, 1000)), ""},
-		{say("%v", pick("-999", "12", "15", "17.5", "30", "31")), `it is -999 in 50 rows, far from all others: if that stands ` +
-			`for a missing cell, list "-999" in na`},
-		{say("%v", pick("345", "17.123", "12", "1.250", "980", "104.000")), `if points stand between thousands, say ` +
-			`thousands = "." and decimal = ","`},
+		{say("%v", pick("-999", "12", "15", "17.5", "30", "31")), `"-999" in 50 rows seems to stand for a missing cell`},
+		{say("%v", pick("345", "17.123", "12", "1.250", "980", "104.000")), `the point in "17.123" in row 2 (line 3) can ` +
+			`stand between thousands or before decimals`},
 		{say("%v", pick("345", "17.123", "12", "1.25", "980", "104.000")), ""},   // a decimal
 		{say("%v", pick("345", "17.123", "12", "1.250", "9800", "104.000")), ""}, // 9800 has none
 		{say("%v", pick("345", "0.123", "12", "0.250", "980", "0.001")), ""},
 		{say("%d.%03d", n(1, 90, 1), n(7, 999, 0)), ""}, // three decimals everywhere
-		{say("%v", pick("9999", "12", "15", "17.5", "30", "31")), `it is 9999 in 50 rows`},
-		{say("%v", pick("-9", "0", "1", "2", "3", "")), `it is -9 in 50 rows`},
+		{say("%v", pick("9999", "12", "15", "17.5", "30", "31")), `"9999" in 50 rows seems to stand for a missing cell`},
+		{say("%v", pick("-9", "0", "1", "2", "3", "")), `"-9" in 50 rows seems to stand for a missing cell`},
+		{say("%v", pick("-999", "9999", "12", "15", "17.5", "30", "31")), `"-999" in 43 rows and "9999" in 43 rows seem to ` +
+			`stand for missing cells`},
+		{say("%v", pick("-1", "0", "1", "2", "3", "")), ""}, // as far from 0 as 0 from 1
+		{say("%d", func(i int) any { return i%12 - 1 }), `"-1" in 25 rows seems to stand for a missing cell`},
+		{say("%d", func(i int) any { return i%14 - 2 }), ""}, // others are below zero
+		{say("%v", pick("-999.0", "12", "15", "17.5", "30", "31")), `"-999.0" in 50 rows`},
+		{say("%v", pick("k.A.", "unbekannt", "low", "high")), `"k.A." in 75 rows and "unbekannt" in 75 rows seem to stand for ` +
+			`missing cells`},
+		{say("%v", pick("ND", "NC", "NV", "none")), ""}, // states
+		{say("%v", pick("00.00.0000", "13.01.2020", "14.02.2020")), `"00.00.0000" in 100 rows seems to stand for a missing`},
+		{say("%v", pick("ja", "nein", "99")), `"99" in 100 rows seems to stand for a missing cell`},
+		{say("%v", pick("12", "unbekannt", "-", "17.5", "k.A.", "31", "7", "8")), `"unbekannt" in 38 rows, "-" in 38 ` +
+			`rows and "k.A." in 37 rows seem to stand for missing cells`},
 		{say("%v", pick("99", "12", "15", "17.5", "80", "31")), ""}, // as far from 80 as 80 from others
 		{say("%v", pick("0", "99")), ""},
 		{say("%v", pick("0", "9", "1", "2")), ""},
@@ -63,10 +75,11 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("%02dJAN20%d", n(1, 28, 1), n(1, 5, 18)), `dates as 31.1.2006, in days since 1970-01-01`},
 		{say("%02dJAN20%d:12:%02d:00.000", n(1, 28, 1), n(1, 5, 18), n(1, 60, 0)), `dates as 31.1.2006`},
 		{say("\uff11%v", pick("\uff12", "\uff13", "4")), `its cells have digits that are not 0 to 9: write them so`},
-		{say("%v", pick("1.5", "7,5", "12.25")), `its numbers have points and commas in ways that contradict each other`},
+		{say("%v", pick("1.5", "7,5", "12.25")), `"7,5" in row 2 (line 3) has a comma before the decimals, and "1.5" in ` +
+			`row 1 (line 2) a point: write all alike, or ignore the column`},
 		{say("%v", pick("68 %", "0.7", "12 %")), `and others have none, of which nobody knows whether 1 is all or a hundredth`},
 		{say("%v 5%d", pick("EUR", "USD"), n(1, 10, 0)), `its cells are numbers with "EUR" and "USD", which are not the same`},
-		{say("%v", pick("EUR 5", "6 €", "7", "EUR 8", "9 €")), `to read them say units = ["EUR", "€"]`},
+		{say("%v", pick("EUR 5", "6 €", "7", "EUR 8", "9 €")), `its cells are numbers with "EUR" and "€"`},
 		{say("%v %d", pick("March", "Mars", "Jane"), n(1, 5, 1)), ""},
 		{say("%v", pick("A:1", "10:99", "x")), ""},
 	} {

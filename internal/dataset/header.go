@@ -57,14 +57,16 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 	}
 	var err error
 	if h.id, err = h.findID(&p.opts); err != nil {
-		return nil, cmp.Or(h.noHeader(), err)
+		return nil, cmp.Or(h.noHeader(&p.opts), err)
 	}
 	first := make(map[string]int, len(h.names))
 	for i, name := range h.names {
 		j, twice := first[name]
 		if twice && (!slices.Contains(p.opts.Ignore, name) || i == h.id || j == h.id) {
-			return nil, fmt.Errorf("line 1: columns %d and %d are both called %s: give one of them another name, or leave both "+
-				"out with ignore = [%s]", h.position(j), h.position(i), quote(name), quote(name))
+			return nil, &optionError{fmt.Errorf("line 1: columns %d and %d are both called %s: give one of them another name, "+
+				"or leave both out: %s", h.position(j), h.position(i), quote(name), p.opts.home.ignoring(name)),
+				fmt.Sprintf("line 1: columns %d and %d are both called %s: give one of them another name, or ignore both",
+					h.position(j), h.position(i), quote(name)), Options{Ignore: []string{name}}}
 		}
 		first[name] = i
 	}
@@ -80,8 +82,9 @@ func (p *parser) oneColumn(name string) error {
 			return fmt.Errorf("line 1 is one column, %s: its %q stand within quotes: take the quotes off the lines", quote(name),
 				d.sign)
 		default:
-			return fmt.Errorf("line 1 is one column, %s: if columns are separated by %q, say delimiter = %q", quote(name),
-				d.sign, d.word)
+			return &optionError{fmt.Errorf("line 1 is one column, %s: if columns are separated by %q, %s", quote(name), d.sign,
+				p.opts.home.put(optionLine("delimiter", d.word))),
+				fmt.Sprintf("line 1 is one column: its columns are separated by %q", d.sign), Options{Delimiter: d.word}}
 		}
 	}
 	separated := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("^~:", r) })
@@ -94,18 +97,18 @@ func (p *parser) oneColumn(name string) error {
 }
 
 // named returns the cells of a row that stand below a name, in place. Where there is none there must be no cell: beyond
-// the header, and below a column without a name.
-func (h *header) named(cells []string) ([]string, error) {
+// the header, and below a column without a name. kind is that of a flaw.
+func (h *header) named(cells []string) (below []string, kind string, err error) {
 	wide := len(h.names) + len(h.nameless)
 	last := len(cells)
 	for last > wide && strings.TrimSpace(cells[last-1]) == "" {
 		last--
 	}
 	if least := h.position(len(h.names) - 1); last > wide || last < least {
-		return nil, fmt.Errorf("has %s; the header has %d", wording.Count(len(cells), "cell"), wide)
+		return nil, flawWidth, fmt.Errorf("has %s; the header has %d", wording.Count(len(cells), "cell"), wide)
 	}
 	if len(h.nameless) == 0 {
-		return cells[:last], nil
+		return cells[:last], "", nil
 	}
 	kept, nameless := cells[:0], h.nameless // which is sorted, and may be long
 	for i, c := range cells[:last] {
@@ -115,10 +118,10 @@ func (h *header) named(cells []string) ([]string, error) {
 		}
 		nameless = nameless[1:]
 		if strings.TrimSpace(c) != "" {
-			return nil, fmt.Errorf("has %s in column %d, which has no name: give it one in line 1", quote(c), i+1)
+			return nil, flawNameless, fmt.Errorf("has %s in column %d, which has no name: give it one in line 1", quote(c), i+1)
 		}
 	}
-	return kept, nil
+	return kept, "", nil
 }
 
 // position returns which column of the file a name is of, counted from 1.
@@ -132,7 +135,7 @@ func (h *header) position(i int) int {
 }
 
 // noHeader says what line 1 is where it has no id column and does not look like names; nil where it does.
-func (h *header) noHeader() error {
+func (h *header) noHeader(o *Options) error {
 	if strings.HasPrefix(h.names[0], "#") {
 		return fmt.Errorf("line 1, %s, is a comment; a table begins with the names of its columns: take the line out",
 			quote(h.names[0]))
@@ -140,7 +143,8 @@ func (h *header) noHeader() error {
 	for i, name := range h.names {
 		if _, c := parseNumber(name); c != isText {
 			return &IDError{fmt.Errorf("line 1: column %d is called %s, and none is called \"id\": if line 1 is data, write "+
-				"a line with names above it; else say which column has the ids", h.position(i), quote(name))}
+				"a line with names above it; else say which column has the ids: %s, if it is that", h.position(i), quote(name),
+				o.home.put(optionLine("id", h.names[0])))}
 		}
 	}
 	return nil
@@ -149,9 +153,10 @@ func (h *header) noHeader() error {
 // checkName checks the name of column i, which is empty of the first alone.
 func (p *parser) checkName(i int, name string) error {
 	if name == "" {
-		return fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index: leave it out "+
-			"with ignore = [%q] in the table's options; only where these numbers say whose a row is take it as the id column, "+
-			"with --id %s", IndexName, IndexName)
+		return &optionError{fmt.Errorf("line 1: column 1 has no name, as where pandas or R wrote the rows' index: leave it "+
+			"out: %s; only where these numbers say whose a row is take it as the id column, with %s",
+			p.opts.home.ignoring(IndexName), optionLine("id", IndexName)),
+			"line 1: column 1 has no name, as where pandas or R wrote the rows' index", Options{Ignore: []string{IndexName}}}
 	}
 	if len(name) > p.lim.cell {
 		return fmt.Errorf("line 1: the name of column %d has %d bytes; the limit is %d", i+1, len(name), p.lim.cell)
@@ -178,8 +183,8 @@ func (h *header) findID(o *Options) (int, error) {
 		case 1:
 			return found[0], nil
 		default:
-			return 0, &IDError{fmt.Errorf("columns %s and %s could both be the id; say which", quote(h.names[found[0]]),
-				quote(h.names[found[1]]))}
+			return 0, &IDError{fmt.Errorf("columns %s and %s could both be the id: %s, or %s", quote(h.names[found[0]]),
+				quote(h.names[found[1]]), o.home.put(optionLine("id", h.names[found[0]])), optionLine("id", h.names[found[1]]))}
 		}
 	}
 	for _, name := range o.Identify {
@@ -191,9 +196,23 @@ func (h *header) findID(o *Options) (int, error) {
 	if len(h.names) == 1 && len(h.nameless) > 0 {
 		further = "; if the names stand further below, take the lines above them out"
 	}
-	return 0, &IDError{fmt.Errorf("no column is called \"id\"; say which of %s it is, with --id or "+
-		"id = ... in the table's options%s", listNames(h.names), further)}
+	first := h.names[0]
+	if first == IndexName && len(h.names) > 1 {
+		first = h.names[1]
+	}
+	return 0, &IDError{fmt.Errorf("no column is called \"id\": say which of %s has the ids: %s, if it is that%s",
+		listNames(h.names), o.home.put(optionLine("id", first)), further)}
 }
+
+// optionError is the error of a table that is read with some more options, as far as they go.
+type optionError struct {
+	error
+	short string // what is wrong, less the options
+	with  Options
+}
+
+// Unwrap returns the error's text as an error.
+func (e *optionError) Unwrap() error { return e.error }
 
 // IDError is the error of a table whose ids are none: no column was found, a row has none, or two have the same. A
 // stream of rows may be such a table.

@@ -75,8 +75,8 @@ func TestRowsWithoutAnIDColumnAreCalledByTheirLines(t *testing.T) {
 	const content = "phone,age\n06 13,3\n06 12,1\n\n06 12,2\n"
 	for _, o := range []Options{{}, {Identify: []string{"email"}}} {
 		_, err := readString(content, asCSV, o)
-		wantError(t, err, `no column is called "id"; say which of "phone", "age" it is, with --id or id = ... in `+
-			`the table's options`)
+		wantError(t, err, `no column is called "id": say which of "phone", "age" has the ids: put id = "phone" into `+
+			`the table's options, if it is that`)
 	}
 	r := loaded(t, content, Options{Identify: []string{"email", "phone"}})
 	table, err := r.Table(Options{Identify: []string{"email", "phone"}})

@@ -301,7 +301,7 @@ func (f *folded) other(text string) (string, bool) {
 
 // LookAtIDs looks at the id column of a table, as it stands; nil where the rows have no id of their own.
 func (r *Reading) LookAtIDs() *IDLook {
-	if r.csv == nil || r.broken != nil || r.csv.twice != nil || r.csv.head.id < 0 {
+	if r.csv == nil || r.csv.head.id < 0 {
 		return nil
 	}
 	f := r.csv

@@ -24,7 +24,7 @@ func Join(parts ...*Table) (*Table, error) {
 	}
 	first := parts[0]
 	t := &Table{IDName: first.IDName, numbered: first.numbered, Missing: first.Missing, Levels: first.Levels,
-		DateOrders: first.DateOrders}
+		DateOrders: first.DateOrders, home: first.home}
 	var paths []string
 	var sums [][]byte
 	for _, p := range parts {
@@ -105,6 +105,9 @@ func stackColumn(i int, parts []*Table) Column {
 	first := parts[0].Columns[i]
 	out := Column{Name: first.Name, Kind: first.Kind, Listed: first.Listed}
 	for _, p := range parts {
+		if out.doubt == "" {
+			out.doubt, out.mend = p.Columns[i].doubt, p.Columns[i].mend
+		}
 		out.Levels = append(out.Levels, p.Columns[i].Levels...)
 	}
 	slices.Sort(out.Levels)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -84,7 +85,9 @@ func ParseLocation(location string) (source string, o Options, err error) {
 	if source = path; len(rest) > 0 {
 		source += "?" + strings.Join(rest, "&")
 	}
-	return source, w.options(), nil
+	o = w.options()
+	o.home.location = slices.Sorted(maps.Keys(said))
+	return source, o, nil
 }
 
 // field returns where the value of a key goes; both are nil where the key is not ours.
@@ -150,8 +153,12 @@ const maxOptions = 1 << 20
 func Beside(source string) (o Options, err error) {
 	path, _, _ := strings.Cut(source, "?")
 	path += ".toml"
+	if strings.HasPrefix(source, execPrefix) {
+		return o, nil
+	}
+	o.home.file = path
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) || strings.HasPrefix(source, execPrefix) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
 	if err != nil {
@@ -168,6 +175,11 @@ func Beside(source string) (o Options, err error) {
 	if o, err = parseWritten(string(text)); err != nil {
 		return o, fmt.Errorf("%s: %w", path, err)
 	}
+	var keys map[string]any
+	if err := toml.Unmarshal(text, &keys); err != nil {
+		return o, fmt.Errorf("%s: %w", path, err)
+	}
+	o.home = home{file: path, written: slices.Sorted(maps.Keys(keys))}
 	return o, nil
 }
 
@@ -198,6 +210,7 @@ func Locate(location string, defaults Options) (source string, o Options, err er
 			"used; leave it out"))
 	}
 	o = o.Or(defaults)
+	o.home.ignore, o.home.categorical, o.home.missing = o.Ignore, o.Categorical, o.NA
 	lim := standardLimits()
 	if _, err := o.validate(&lim); err != nil {
 		return "", o, named(source, err)
@@ -217,6 +230,9 @@ func (o Options) Or(others Options) Options {
 	o.Levels, o.Dates = cmp.Or(o.Levels, others.Levels), cmp.Or(o.Dates, others.Dates)
 	o.Refresh, o.Delimiter = cmp.Or(o.Refresh, others.Refresh), cmp.Or(o.Delimiter, others.Delimiter)
 	o.Decimal, o.Thousands = cmp.Or(o.Decimal, others.Decimal), cmp.Or(o.Thousands, others.Thousands)
+	if o.home.file == "" {
+		o.home.file, o.home.written = others.home.file, others.home.written
+	}
 	for _, list := range []struct {
 		own   *[]string
 		other []string

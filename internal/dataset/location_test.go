@@ -35,6 +35,7 @@ func TestLocations(t *testing.T) {
 			wantError(t, err, c.err)
 			continue
 		}
+		o.home = home{}
 		if err != nil || source != c.source || !reflect.DeepEqual(o, c.want) {
 			t.Errorf("%s is %s with %+v (%v), want %s with %+v", c.location, source, o, err, c.source, c.want)
 		}
@@ -63,6 +64,7 @@ func TestOptionsBesideATable(t *testing.T) {
 	} {
 		write(c.file)
 		source, o, err := Locate(path+c.query, defaults)
+		o.home = home{}
 		if err != nil || source != path || !reflect.DeepEqual(o, c.want) {
 			t.Errorf("%q and %q: %s with %+v (%v), want %+v", c.file, c.query, source, o, err, c.want)
 		}
@@ -115,6 +117,7 @@ func FuzzLocation(f *testing.F) {
 				!reflect.DeepEqual(none, Options{}) {
 				t.Fatalf("%q leaves %q, which is %q with %+v (%v)", location, source, again, none, err)
 			}
+			o.home = home{}
 			checkWritten(t, o)
 		}
 		if o, err := parseWritten(text); err == nil {

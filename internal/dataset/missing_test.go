@@ -194,9 +194,9 @@ func TestIndexOfPandas(t *testing.T) {
 		t.Errorf("ids %q, columns %q", table.IDs, table.Names())
 	}
 	_, err := readString(content, asCSV, Options{})
-	wantError(t, err, `line 1: column 1 has no name, as where pandas or R wrote the rows' index: leave it out with `+
-		`ignore = ["index"] in the table's options; only where these numbers say whose a row is take it as the id column, `+
-		`with --id index`)
+	wantError(t, err, `line 1: column 1 has no name, as where pandas or R wrote the rows' index: leave it out: `+
+		`put ignore = ["index"] into the table's options; only where these numbers say whose a row is take it as the id `+
+		`column, with id = "index"`)
 }
 
 // TestFirstRows reads the beginning of a file, whatever follows.

@@ -68,8 +68,8 @@ func (o *Options) checkNotation() error {
 	}
 	if o.Thousands == decimal {
 		other := map[string]string{".": ",", ",": "."}[decimal]
-		return fmt.Errorf("thousands is %s, and so is what stands before the decimals: say decimal = %q as well, or leave "+
-			"thousands out", quote(o.Thousands), other)
+		return fmt.Errorf("thousands is %s, and so is what stands before the decimals: %s as well, or leave thousands out",
+			quote(o.Thousands), o.home.put(optionLine("decimal", other)))
 	}
 	if o.Delimiter != "" && o.comma() == 0 {
 		return fmt.Errorf(`delimiter is %s; want one of "," ";" "|" and "tab"`, quote(o.Delimiter))
@@ -165,20 +165,26 @@ func (n *notation) bare(cell string) (body, sign, units string, ok bool) {
 	if rest, is := strings.CutSuffix(body, behind); is && sign == "" && slices.Contains(n.units, behind) {
 		body, sign = strings.TrimRight(rest, blanks), "-"
 	}
-	for _, unit := range n.units {
-		if rest, is := strings.CutPrefix(body, unit); is && unit != behind {
-			body, units = strings.TrimLeft(rest, blanks), unit
-			break
-		}
+	if unit := n.unit(body, strings.HasPrefix); unit != "" {
+		body, units = strings.TrimLeft(strings.TrimPrefix(body, unit), blanks), unit
 	}
-	for _, unit := range n.units {
-		if rest, is := strings.CutSuffix(body, unit); is && unit != behind {
-			body, units = strings.TrimRight(rest, blanks), strings.TrimSpace(units+" "+unit)
-			break
-		}
+	if unit := n.unit(body, strings.HasSuffix); unit != "" {
+		body = strings.TrimRight(strings.TrimSuffix(body, unit), blanks)
+		units = strings.TrimSpace(units + " " + unit)
 	}
 	takeSign()
 	return body, strings.TrimPrefix(sign, "+"), units, body != "" && !strings.ContainsAny(body[:1], "+-")
+}
+
+// unit returns the longest unit that a number has at one end, as US$ and not $; "" where it has none.
+func (n *notation) unit(body string, has func(body, unit string) bool) string {
+	longest := ""
+	for _, unit := range n.units {
+		if unit != behind && len(unit) > len(longest) && has(body, unit) {
+			longest = unit
+		}
+	}
+	return longest
 }
 
 // joined takes the separators out between thousands, or between thousands, lakhs and crores: three digits stand behind

@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,21 +201,16 @@ func TestAdviceReadsTheNumbers(t *testing.T) {
 				cells = append(cells, cell)
 			}
 		}
-		advice := disguised(cells, nil)
+		o, advice, unsure := advised(t, cells, Options{})
 		hidden := slices.ContainsFunc(cells, func(c string) bool { _, class := parseNumber(c); return class == isText })
-		if advice == "" {
+		if advice == "" && len(o.Units) == 0 && o.notation() == nil {
 			if hidden && len(cells) >= leastLettered {
 				t.Fatalf("nothing is said of %q", cells)
 			}
 			return
 		}
-		if strings.Contains(advice, " where ") {
+		if unsure {
 			return // it could be either, and a person is to say
-		}
-		_, say, _ := strings.Cut(advice, "to read them say ")
-		o, err := parseWritten(strings.ReplaceAll(say, " and ", "\n"))
-		if err != nil {
-			t.Fatalf("%q: %v", advice, err)
 		}
 		if err := o.checkNotation(); err != nil {
 			t.Fatalf("%q: %v", advice, err)
@@ -230,65 +226,170 @@ func TestAdviceReadsTheNumbers(t *testing.T) {
 	})
 }
 
+// advised surveys a table with columns of these cells, and returns the options that are advised, what is said of the
+// columns, and whether a person is to choose.
+func advised(t interface {
+	Helper()
+	Fatal(...any)
+}, cells []string, had Options) (o Options, said string, unsure bool) {
+	t.Helper()
+	rows := "id,a\n"
+	for i, cell := range cells {
+		rows += fmt.Sprintf("%d,%q\n", i, cell)
+	}
+	r, err := parseReading(&source.Source{Text: strings.NewReader(rows)}, asCSV, had, standardLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Survey(had)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err = parseWritten(strings.Join(s.Options, "\n")); err != nil {
+		t.Fatal(err)
+	}
+	return o.Or(had), s.Columns[0].Says + s.Columns[0].Fault, s.Choice != ""
+}
+
 func TestWhatIsNoNumberInDisguise(t *testing.T) {
 	for _, cells := range [][]string{
 		{"north", "south"}, {"A1", "A2", "A3", "A4", "A5", "A6"}, {"3G", "4G", "5G"}, {"18-24", "25-34"}, {"1st", "2nd"},
 		{"1, 2", "3, 4"}, {"31.12.2024", "1.1.2024"}, {"10:30", "11:45"}, {"192.168.0.1", "10.0.0.1"}, {"1", "2", "x"},
 		{"$12", "low", "high", "none"}, {"+49 30 12345", "+49 40 99"}, {"S", "M", "L"},
 	} {
-		if said := disguised(cells, nil); said != "" {
-			t.Errorf("%q: %s", cells, said)
+		if o, said, unsure := advised(t, cells, Options{}); o.notation() != nil || unsure ||
+			strings.Contains(said, "cells are numbers") {
+			t.Errorf("%q: %s, %+v", cells, said, o)
 		}
 	}
 	for _, c := range []struct {
-		cells []string
-		want  string
+		cells  []string
+		want   string
+		o      Options
+		unsure bool
 	}{
 		{[]string{"12,345", "1,500"}, `its cells are numbers with commas, which could stand between thousands or before ` +
-			`decimals: to read them say thousands = "," where 1,234 is more than a thousand, or decimal = "," where it is ` +
-			`little more than 1`},
-		{[]string{"900", "1,250", "12.50"}, `its cells are numbers with commas between thousands: to read them say ` +
-			`thousands = ","`},
+			`decimals`, Options{}, true},
+		{[]string{"900", "1,250", "12.50"}, `its cells are numbers with commas between thousands and decimal points`,
+			Options{Thousands: ","}, false},
 		{[]string{"5 kg", "300 g", "2 kg", "250 g", "7 kg"}, `its cells are numbers with "kg" and "g", which are not ` +
-			`the same: write all in one, or ignore the column`},
-		{[]string{"$5", "5 $", "$7"}, `its cells are numbers with "$": to read them say units = ["$"]`},
-		{[]string{"5%", "6%", "unknown"}, `2 of its 3 different texts are numbers with "%": to read them say units = ["%"]`},
+			`the same: write all in one, or ignore the column`, Options{Ignore: []string{"a"}}, false},
+		{[]string{"$5", "5 $", "$7"}, `its cells are numbers with "$"`, Options{Units: []string{"$"}}, false},
+		{[]string{"5 US$", "$5", "$7", "$8", "$9"}, `its cells are numbers with "US$" and "$"`,
+			Options{Units: []string{"US$", "$"}}, false},
+		{[]string{"5%", "6%", "unknown"}, `its cells are numbers with "%"; "unknown" in 1 row seems to stand for a missing ` +
+			`cell`, Options{Units: []string{"%"}, NA: []string{"unknown"}}, false},
+		{[]string{"1.5", "2,5", "3.5"}, `"2,5" in row 2 (line 3) has a comma before the decimals, and "1.5" in row 1 (line 2) ` +
+			`a point: write all alike, or ignore the column`, Options{Ignore: []string{"a"}}, false},
+		{[]string{"1 000", "2'000", "3"}, `"1 000" in row 1 (line 2) has blanks between thousands, and "2'000" in row 2 ` +
+			`(line 3) apostrophes: write all alike, or ignore the column`, Options{Ignore: []string{"a"}}, false},
+		{[]string{"₹1,00,000", "₹95,000", "₹1,23,45,678"}, `its cells are numbers with "₹" and commas between thousands`,
+			Options{Units: []string{"₹"}, Thousands: ","}, false},
 	} {
-		if said := disguised(c.cells, nil); said != c.want {
-			t.Errorf("%q: %s\nwant %s", c.cells, said, c.want)
+		o, said, unsure := advised(t, c.cells, Options{})
+		o.home = home{}
+		if !strings.Contains(said, c.want) || unsure != c.unsure || !reflect.DeepEqual(o, c.o) {
+			t.Errorf("%q: %s, %+v\nwant %s, %+v", c.cells, said, o, c.want, c.o)
+		}
+	}
+	if o, _, _ := advised(t, []string{"5%", "6%"}, Options{Units: []string{"$"}}); !slices.Equal(o.Units,
+		[]string{"$", "%"}) {
+		t.Errorf("beside a unit: %q", o.Units)
+	}
+}
+
+// TestOneNotationReadsATable: what one column asks for is held against all others. Columns that have another notation
+// are named, and are said to be written otherwise; nothing is advised that breaks a column which is read as it is.
+func TestOneNotationReadsATable(t *testing.T) {
+	swiss := "id,umsatz,quote\n"
+	for i := range 6 {
+		swiss += fmt.Sprintf("%d,CHF %d'013.37,\"%d0,6%%\"\n", i, i+1, i+5)
+	}
+	for _, c := range []struct {
+		content string
+		o       Options
+		options string
+		column  string
+		said    string
+	}{
+		{"id,a,b,c\n1,\"$1,250\",5%,(3)\n2,\"$9,000.50\",6%,4\n", Options{}, `units = ["$", "%", "()"]; thousands = ","`,
+			"a", `its cells are numbers with "$", commas between thousands and decimal points`},
+		{swiss, Options{}, `units = ["CHF"]; thousands = "'"; ignore = ["quote"]`, "quote", `"50,6%" in row 1 (line 2) has ` +
+			`a decimal comma, and "CHF 1'013.37" of column "umsatz" a decimal point, and a table has one of them: write column ` +
+			`"quote" with points, or ignore it`},
+		{swiss, Options{Units: []string{"CHF"}, Thousands: "'"}, `ignore = ["quote"]`, "quote", `has a decimal comma`},
+		{swiss, Options{Units: []string{"%"}, Decimal: ","}, `ignore = ["umsatz"]`, "umsatz", `write column "umsatz" with ` +
+			`commas, or ignore it`},
+		{"id,lat,x,y\n1,52.5,\"1,5\",\"2,5\"\n2,48.25,\"2,5\",\"1,5\"\n", Options{},
+			`decimal = ","; ignore = ["lat"]`, "lat", `"52.5" in row 1 (line 2) has a decimal point`},
+		{"id,x,y\n1,\"1.250,5\",1.500\n2,\"7,5\",2.750\n", Options{}, `decimal = ","; thousands = "."`, "y",
+			`points stand between thousands in this table, so that "1.500" in row 1 (line 2) is 1500, and not 1.500`},
+		{"id,x,y,z\n1,1'250,7 500,1'000\n2,2'000,9 000,2'000\n", Options{}, `thousands = "'"; ignore = ["y"]`, "y",
+			`its numbers are with blanks between thousands, and those of column "x" with apostrophes between thousands`},
+		{"id,x,y\n1,\"1,250\",2.5\n2,\"2,250\",3.5\n", Options{}, `thousands = ","`, "x", `with commas between thousands`},
+		{"id,x\n1,\"1,5\"\n2,\"2,25\"\n", Options{Thousands: ","}, `decimal = ","; thousands = ""`, "x",
+			`its cells are numbers with decimal commas`},
+		{"id,x,y\n1,01/02/2020,13/02/2020\n2,03/04/2020,14/02/2020\n", Options{}, `dates = "dmy"`, "x", `its dates could ` +
+			`be day/month or month/day; those of column "y" are dates as 31.1.2006`},
+	} {
+		s := survey(t, c.content, c.o)
+		said := ""
+		for _, column := range s.Columns {
+			if column.Name == c.column {
+				said = column.Says + column.Fault
+			}
+		}
+		if got := strings.Join(s.Options, "; "); got != c.options || !strings.Contains(said, c.said) || s.Choice != "" {
+			t.Errorf("%q with %+v: %s, %s, %s\nwant %s, %s", c.content, c.o, got, said, s.Choice, c.options, c.said)
+		}
+		// Who does what is said hears nothing more of it.
+		o := followed(t, c.o, s.Options)
+		if again := survey(t, c.content, o); len(again.Options)+len(again.Faults()) > 0 {
+			t.Errorf("%q read with %+v: %s, %s", c.content, o, again.Options, again.Faults())
 		}
 	}
 }
 
-// TestOneLineReadsAllColumns, where there are several of numbers in disguise.
-func TestOneLineReadsAllColumns(t *testing.T) {
-	for _, c := range []struct {
-		rows string
-		o    Options
-		want string
-	}{
-		{"1,\"$1,250\",5%,(3)\n2,\"$9,000.50\",6%,4\n", Options{}, `3 columns are numbers that are not read as such: ` +
-			`to read them all say units = ["$", "%", "()"] and thousands = ","`},
-		{"1,$1,5%,3\n2,$2,6%,4\n", Options{Units: []string{"$"}}, ""},
-		{"1,\"1.250,5\",\"1,250.5\",3\n2,\"2.250,5\",\"2,250.5\",4\n", Options{}, ""}, // they contradict each other
-		{"1,\"$1,250.5\",5%,3\n2,\"€2,250.5\",6%,4\n", Options{}, ""},                 // one has two units
-		{"1,\"1,250\",5%,3\n2,\"2,250\",6%,4\n", Options{}, ""},                       // one could be either
-	} {
-		r, err := parseReading(&source.Source{Text: strings.NewReader("id,a,b,c\n" + c.rows)}, asCSV, c.o, standardLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := r.Survey(c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(s.Says, "; "); got != c.want {
-			t.Errorf("%q: %s\nwant %s", c.rows, got, c.want)
+// followed returns options once lines were put into their file, in place of those of the same keys.
+func followed(t *testing.T, o Options, lines []string) Options {
+	t.Helper()
+	had, err := o.TOML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	for line := range strings.Lines(string(had)) {
+		key, _, _ := strings.Cut(line, " = ")
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, key+" = ") }) {
+			text += line
 		}
 	}
-	if said := disguised([]string{"5%", "6%"}, (&Options{Units: []string{"$"}}).notation()); !strings.HasSuffix(said,
-		`say units = ["$", "%"]`) {
-		t.Errorf("beside a unit: %s", said)
+	all, err := parseWritten(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestWhatCouldBeReadInTwoWays is for a person to say.
+func TestWhatCouldBeReadInTwoWays(t *testing.T) {
+	for _, c := range []struct {
+		content, choice string
+		o               Options
+	}{
+		{"id,x\n1,\"12,345\"\n2,\"1,500\"\n", `put thousands = "," into the table's options if "12,345" is 12345, or ` +
+			`decimal = "," if it is 12.345`, Options{}},
+		{"id,x\n1,$12.345\n2,$1.500\n", `put decimal = "," and thousands = "." into the table's options if "$12.345" is ` +
+			`12345, or decimal = "." if it is 12.345`, Options{}},
+		{"id;x\n1;1.345\n2;17.500\n3;2.500\n", `put decimal = "," and thousands = "." into the table's options if "1.345" ` +
+			`is 1345, or decimal = "." if it is 1.345`, Options{Delimiter: ";"}},
+		{"id;x\n1;1.345\n2;17.500\n3;2.500\n", ``, Options{Delimiter: ";", Decimal: "."}},
+		{"id,x\n1,01/01/2020\n2,03/04/2020\n", `put dates = "dmy" into the table's options if "03/04/2020" begins with the ` +
+			`day, or dates = "mdy" if with the month`, Options{}},
+	} {
+		if s := survey(t, c.content, c.o); s.Choice != c.choice {
+			t.Errorf("%q: %s\nwant %s", c.content, s.Choice, c.choice)
+		}
 	}
 }
 
@@ -361,8 +462,8 @@ func TestOneDigestHoweverWritten(t *testing.T) {
 // TestLinesAreThoseOfTheFile, with a spreadsheet's line above the header.
 func TestLinesAreThoseOfTheFile(t *testing.T) {
 	_, err := readString("sep=;\nid;x\n1;2\n2;many\n", asCSV, Options{})
-	wantError(t, err, `row 2 (line 4), column "x": "many" is not a number; mend the cell, list the column as categorical, `+
-		`or give the text in na if it says that the value is missing`)
+	wantError(t, err, `row 2 (line 4), column "x": "many" in 1 row is not a number: mend it, or put na = ["many"] `+
+		`into the table's options if it says that the value is missing`)
 	_, err = readString("sep=;\nid;x\n", asCSV, Options{Delimiter: "tab"})
 	wantError(t, err, `line 1 says "sep=;", and the table's options have delimiter = "tab"`)
 	_, err = readString("sep=:\nid:x\n", asCSV, Options{})
@@ -401,7 +502,7 @@ func TestCasesThatFailed(t *testing.T) {
 		{"libsvm-in-the-wild/comments.svm", Options{}, "label label, f1 number, f2 number"},
 		{"libsvm-in-the-wild/qid.svm", Options{}, "is of a file for ranking"},
 		{"wrong-format/tab.tsv", Options{}, "a number, b number"},
-		{"wrong-format/tab.csv", Options{}, `say delimiter = "tab"`},
+		{"wrong-format/tab.csv", Options{}, `put delimiter = "tab" into `},
 		{"wrong-format/tab.csv", Options{Delimiter: tab}, "a number, b number"},
 		{"wrong-format/sep.csv", Options{}, "a constant"},
 		{"wrong-format/a.json", Options{}, "the file is JSON"},
@@ -453,7 +554,12 @@ func FuzzNotation(f *testing.F) {
 				t.Errorf("%q is %v, and %q as programs write it", cell, v, text)
 			}
 		}
-		disguised([]string{cell, unit + cell, cell + unit}, n)
+		var all numerals
+		for i, text := range []string{cell, unit + cell, cell + unit} {
+			all.add(text, place{row: i + 1}, 1, n)
+		}
+		all.fault()
+		all.describe(n.decimals())
 	})
 }
 

@@ -68,6 +68,8 @@ type Options struct {
 	First int
 	// MaxRows lowers the limit on data rows, 2^24. A longer file is refused.
 	MaxRows int
+
+	home home // where advice has options written, as Locate knows it
 }
 
 // DefaultNA lists what pandas, R, SQL dumps and people write where a cell is missing.
@@ -164,7 +166,7 @@ func (o *Options) wants(name string) bool {
 func (o *Options) ForLoading() Options {
 	return Options{ID: o.ID, Ignore: o.Ignore, Identify: o.Identify, NA: o.NA, Dates: o.Dates, Delimiter: o.Delimiter,
 		Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units, Inherited: o.Inherited, First: o.First,
-		MaxRows: o.MaxRows}
+		MaxRows: o.MaxRows, home: o.home}
 }
 
 // missingWords returns what stands for a missing cell, beside the empty one.

@@ -106,9 +106,10 @@ func formatOf(path string) format {
 
 // parser carries what the reading of one file needs.
 type parser struct {
-	opts Options
-	na   map[string]bool // what stands for a missing cell, beside the empty one
-	lim  limits
+	opts   Options
+	na     map[string]bool // what stands for a missing cell, beside the empty one
+	missed map[string]bool // what of it the table has
+	lim    limits
 
 	numbered *notation // how the file writes its numbers
 }
@@ -130,7 +131,7 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 	if _, err := o.validate(&lim); err != nil {
 		return nil, err
 	}
-	p := &parser{opts: o, na: o.missingWords(), lim: lim, numbered: o.notation()}
+	p := &parser{opts: o, na: o.missingWords(), missed: make(map[string]bool), lim: lim, numbered: o.notation()}
 	reading := &Reading{lim: lim}
 	if s.Text == nil {
 		if o.Inherited {
@@ -160,7 +161,9 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 	if err := reading.csv.readHeader(); err != nil {
 		return nil, err
 	}
-	reading.broken = reading.csv.readRows()
+	if reading.broken = reading.csv.readRows(); reading.broken == nil && len(reading.csv.flaws) > 0 {
+		reading.broken = reading.csv.flaws[0].err
+	}
 	reading.csv.sort()
 	if reading.broken == nil {
 		reading.Sum = reading.csv.content.sum()

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,43 @@ func Load(ctx context.Context, location string, o Options) (*Reading, error) {
 	}
 	return r, nil
 }
+
+// Supposed are options with some that the owner has not said, without which the table could not be read.
+type Supposed struct {
+	Options
+	why   []string // the errors without them
+	lines []string // they
+}
+
+// LoadSupposing is Load for looking at a table: where one option more has it read at all, such as what separates its
+// columns, it is read with that.
+func LoadSupposing(ctx context.Context, location string, o Options) (*Reading, Supposed, error) {
+	s := Supposed{Options: o}
+	var first error
+	for {
+		r, err := load(ctx, location, s.ForLoading())
+		if err == nil {
+			return r, s, nil
+		}
+		lacks := new(optionError)
+		if !errors.As(err, &lacks) || len(s.why) == mostSupposed {
+			if first != nil {
+				err = fmt.Errorf("%w; then %w", first, err)
+			}
+			return nil, s, named(location, err)
+		}
+		first = cmp.Or(first, err)
+		s.why = append(s.why, lacks.short)
+		s.Ignore = union(s.Ignore, lacks.with.Ignore)
+		s.Delimiter = cmp.Or(s.Delimiter, lacks.with.Delimiter)
+		if d := lacks.with.Delimiter; d != "" {
+			s.lines = append(s.lines, optionLine("delimiter", d))
+		}
+	}
+}
+
+// mostSupposed is how many options are supposed of one table.
+const mostSupposed = 8
 
 // load opens and parses a table, with errors that do not name it.
 func load(ctx context.Context, location string, o Options) (r *Reading, err error) {

@@ -38,17 +38,24 @@ type Survey struct {
 	Source  string         `json:"source"`
 	ID      string         `json:"id"`
 	Rows    int            `json:"rows"`
-	First   bool           `json:"first,omitempty"` // these are the first rows, and there may be more
-	Missing string         `json:"missing"`         // what becomes of missing cells
-	Says    []string       `json:"says,omitempty"`  // of the whole table: what is left out, and what it says of itself
+	First   bool           `json:"first,omitempty"`   // these are the first rows, and there may be more
+	Missing string         `json:"missing"`           // what becomes of missing cells
+	Says    []string       `json:"says,omitempty"`    // of the whole table: what is left out, and what it says of itself
+	Refused []string       `json:"refused,omitempty"` // why no job can use the table, whatever its columns are
 	Columns []ColumnSurvey `json:"columns"`
+	// Options are lines for the file beside the table, File, that read it as it seems to be meant, and leave out what can
+	// only be mended.
+	Options []string `json:"options,omitempty"`
+	File    string   `json:"file,omitempty"`
+	Choice  string   `json:"choice,omitempty"` // what to write where it could be read in two ways
+	Besides string   `json:"-"`                // what becomes of the options that the table has
 	// IDs says how ids are written that another party may write otherwise; of a column that the charter's recipes are
 	// about it says nothing.
 	IDs []IDDoubt `json:"ids,omitempty"`
 }
 
 // Survey looks at each column as a training with these options would. The error is of the whole table: it cannot be
-// read.
+// used. There is a survey all the same where the table's other rows can be read.
 func (r *Reading) Survey(o Options) (*Survey, error) {
 	lim := r.lim
 	m, err := o.validate(&lim)
@@ -56,6 +63,7 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		return nil, fmt.Errorf("%s: %w", r.Path, err)
 	}
 	s := &Survey{Source: r.Path, Missing: m.way}
+	var broken error
 	if r.svm != nil {
 		t, err := r.Table(o)
 		if err != nil {
@@ -78,9 +86,14 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		}
 	} else {
 		f := r.csv
-		for _, err := range []error{f.head.checkOptions(&o), r.broken, f.twice} {
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Path, err)
+		if err := f.head.checkOptions(&o); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Path, err)
+		}
+		if broken = cmp.Or(r.broken, f.twice); broken != nil {
+			broken = fmt.Errorf("%s: %w", r.Path, broken)
+			s.Refused = f.unusable()
+			if len(f.flaws) == 0 && r.broken != nil {
+				s.Refused = append(s.Refused, r.broken.Error())
 			}
 		}
 		s.ID, s.Rows = "line", len(f.ids)
@@ -91,22 +104,61 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		if look := r.LookAtIDs(); look != nil && !slices.Contains(o.Identify, look.Column) {
 			s.IDs = look.Doubts
 		}
-		var advice []string
+		f.surveyColumns(s, &o, m)
+	}
+	s.First = o.First > 0 && s.Rows == o.First
+	return s, broken
+}
+
+// Suppose says of a table that was read with options which its owner has not given that it needs them.
+func (s *Survey) Suppose(with Supposed) {
+	if len(with.why) == 0 {
+		return
+	}
+	s.Refused = append(with.why, s.Refused...)
+	s.Options = append(with.lines, s.Options...)
+	ignored := func(line string) bool { return strings.HasPrefix(line, "ignore = ") }
+	if len(with.Ignore) > len(with.home.ignore) && !slices.ContainsFunc(s.Options, ignored) {
+		s.Options = append(s.Options, optionList("ignore", with.Ignore))
+	}
+	s.File, s.Besides = with.home.file, with.home.besides(s.Options)
+}
+
+// surveyColumns looks at all columns, and says which options read them.
+func (f *csvFile) surveyColumns(s *Survey, o *Options, m missing) {
+	a := f.advise(o, m)
+	ignore := slices.Clone(o.Ignore)
+	for known := -1; len(ignore) > known; { // lines about single columns have what is left out
+		known, f.opts.home.ignore, s.Columns = len(ignore), ignore, nil
 		for _, c := range f.columns {
 			if c == nil || !o.wants(c.name) {
 				continue
 			}
-			s.Columns = append(s.Columns, c.survey(c.useOf(&o, m), s.Rows))
-			if said := c.inDisguise(); said != "" && !slices.Contains(o.Categorical, c.name) {
-				advice = append(advice, said)
+			column := c.survey(c.useOf(o, m), s.Rows)
+			s.Columns = append(s.Columns, column)
+			_, wrong := c.kind(c.useOf(o, m))
+			single := wrong != nil && wrong.mend == "" // cells are to be mended, and the column is of use
+			if (column.Fault != "" || c.odd || c.mend) && !c.cured && !single && !column.Label {
+				ignore = union(ignore, []string{c.name})
 			}
 		}
-		if said := together(advice); said != "" {
-			s.Says = append(s.Says, said)
-		}
 	}
-	s.First = o.First > 0 && s.Rows == o.First
-	return s, nil
+	lines := a.lines
+	if len(ignore) > len(o.Ignore) {
+		lines = append(lines, optionList("ignore", ignore))
+	}
+	if a.choice != "" {
+		s.Choice = a.choice
+	}
+	s.Options, s.File, s.Besides = lines, a.file, a.besides(lines)
+}
+
+// Advice says in one sentence which options read the table; "" where there are none.
+func (s *Survey) Advice() string {
+	if len(s.Options) == 0 {
+		return ""
+	}
+	return home{file: s.File}.put(s.Options...) + strings.TrimSuffix(", "+s.Besides, ", ")
 }
 
 // survey looks at one column.
@@ -121,7 +173,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		s.Kind, s.Fault = KindFault, wrong.err.Error()
 		return s
 	}
-	column, err := c.column(u, rows)
+	column, err := c.column(u, rows, "")
 	if err != nil {
 		s.Kind, s.Fault = KindFault, err.Error()
 		return s
@@ -143,17 +195,29 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		s.Kind, s.Levels, s.Features = KindCategory, len(column.Levels), len(column.Levels)+indicator
 		alike := cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts))
 		if u.label {
-			s.Features, s.Says = 0, alike
+			s.Features, s.Says = 0, cmp.Or(c.said, alike)
 			return s
 		}
-		doubt := cmp.Or(alike, column.doubt)
+		texts := c.doubtfulTexts()
+		c.mend = strings.HasSuffix(texts, orIgnore)
+		doubt := cmp.Or(alike, texts)
+		if c.said != "" && alike != "" {
+			doubt = c.said + "; " + alike
+		}
 		if !tooManyLevels(s.Levels, rows-c.holes) || u.listed {
 			if s.Says = doubt; doubt == "" && c.numbersRows(rows) {
-				s.Says = "it has another text in every row, as names have: ignore it"
+				s.Says = "it has another text in every row, as names have: " + c.home.ignoring(c.name)
 			}
 			return s
 		}
-		s.Kind, s.Fault, s.Features = KindFault, levelsFault(c.name, s.Levels, rows-c.holes, doubt), 0
+		switch s.Kind, s.Features = KindFault, 0; {
+		case c.study().are() && c.said != "":
+			s.Fault = c.mixed().err.Error()
+		case doubt != "":
+			s.Fault = fmt.Sprintf("column %s: %s", quote(c.name), doubt)
+		default:
+			s.Fault = levelsFault(c.name, s.Levels, rows-c.holes, "ignore it, or list it in categorical if these are categories")
+		}
 		return s
 	}
 	s.Kind, s.Features = KindNumber, 1+indicator
@@ -162,13 +226,15 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	}
 	switch {
 	case len(c.units) > 1:
-		s.Says = fmt.Sprintf("its cells have the units %s, and but their numbers are read: %s", wording.List(quoted(c.units),
-			"and"), oneUnit)
+		s.Says = fmt.Sprintf("its cells have the units %s, and but their numbers are read: unless these "+
+			"mean the same, first write all cells in one unit", wording.List(quoted(c.units), "and"))
 	case u.label:
 	case u.order != "":
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
+	case c.said != "":
+		s.Says = c.said
 	case c.numbersRows(rows):
-		s.Says = "it has another whole number in every row, as ids have: if it is one, ignore it"
+		s.Says = "it has another whole number in every row, as ids have: " + c.home.ignoring(c.name) + " if it is one"
 	default:
 		s.Says = c.doubtfulNumbers(column.Values)
 	}
@@ -186,9 +252,6 @@ func tooManyLevels(levels, rows int) bool {
 
 // levelsFault is the error for such a column; doubt is what it seems to hold, with what to do about it, where it does.
 func levelsFault(name string, levels, rows int, doubt string) string {
-	if doubt == "" {
-		doubt = "leave it out with ignore, or list it in categorical if they are categories"
-	}
 	return fmt.Sprintf("column %s has %d different texts in %s with a cell, and each would be a feature: %s", quote(name),
 		levels, wording.Count(rows, "row"), doubt)
 }
@@ -196,7 +259,8 @@ func levelsFault(name string, levels, rows int, doubt string) string {
 // CheckLevels refuses the columns of texts that nobody called categorical and that have too many to be categories:
 // names, free text, and dates that could not be read.
 func (t *Table) CheckLevels() error {
-	var faults, names []string
+	var faults []func() string
+	var names, nameless []string
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.Kind != Categorical || c.Listed {
@@ -213,17 +277,30 @@ func (t *Table) CheckLevels() error {
 				levels++
 			}
 		}
-		if tooManyLevels(levels, rows) {
-			faults, names = append(faults, levelsFault(c.Name, levels, rows, c.doubt)), append(names, c.Name)
+		if !tooManyLevels(levels, rows) {
+			continue
 		}
+		if names = append(names, c.Name); c.doubt == "" {
+			nameless = append(nameless, c.Name)
+		}
+		faults = append(faults, func() string {
+			switch {
+			case c.doubt == "":
+				return levelsFault(c.Name, levels, rows, t.home.ignoring(nameless...)+", or list it in categorical there if these "+
+					"are categories")
+			case c.mend != "":
+				return levelsFault(c.Name, levels, rows, c.doubt+": "+c.mend)
+			}
+			return levelsFault(c.Name, levels, rows, c.doubt+": "+t.home.ignoring(c.Name))
+		})
 	}
 	switch len(faults) {
 	case 0:
 		return nil
 	case 1:
-		return t.errorf("%s", faults[0])
+		return t.errorf("%s", faults[0]())
 	}
-	return t.errorf("%s; so it is with %s", faults[0], listNames(names[1:]))
+	return t.errorf("%s; so it is with %s", faults[0](), listNames(names[1:]))
 }
 
 // leastNumbered is from how many rows on a column with another value in each is doubtful.
@@ -253,7 +330,7 @@ func (c *cells) numbersRows(rows int) bool {
 
 // Faults returns what a training refuses, a sentence each.
 func (s *Survey) Faults() []string {
-	var all []string
+	all := slices.Clone(s.Refused)
 	for _, c := range s.Columns {
 		if c.Fault != "" {
 			all = append(all, c.Fault)
@@ -266,9 +343,14 @@ func (s *Survey) Faults() []string {
 // and what becomes of it, which columns are left out or dates, what is doubtful, and what a training refuses.
 func (s *Survey) Notes() []string {
 	var missing []string
-	notes := slices.Clone(s.Says)
+	notes := append(s.Faults(), s.Says...)
 	for _, d := range s.IDs {
 		notes = append(notes, d.Says)
+	}
+	for _, c := range s.Columns {
+		if c.Says != "" {
+			notes = append(notes, fmt.Sprintf("column %s: %s", quote(c.Name), c.Says))
+		}
 	}
 	for _, c := range s.Columns {
 		if c.Missing > 0 && c.Kind != KindEmpty && c.Kind != KindFault && !c.Label {
@@ -283,12 +365,10 @@ func (s *Survey) Notes() []string {
 		}
 		notes = append(notes, fmt.Sprintf("missing cells: %s; %s", list, fate(s.Missing)))
 	}
-	for _, c := range s.Columns {
-		if c.Says != "" {
-			notes = append(notes, fmt.Sprintf("column %s: %s", quote(c.Name), c.Says))
-		}
+	if s.Choice != "" {
+		notes = append(notes, s.Choice)
 	}
-	return append(notes, s.Faults()...)
+	return notes
 }
 
 // fate says what becomes of missing cells.

@@ -51,12 +51,13 @@ func TestSurvey(t *testing.T) {
 		`since date 0 0 1 "dates as 2006-01-31, in days since 1970-01-01"`,
 		`region category 30 3 4 ""`,
 		`name fault 0 300 0 ""`,
-		`note category 0 12 12 "it holds free text, of which each different one is a category: ignore it"`,
-		`price category 0 15 15 "its cells are numbers with decimal commas: to read them say decimal = \",\""`,
+		`note category 0 12 12 "it holds free text, of which each different one is a category: write categories, or ignore the column"`,
+		`price category 0 15 15 "its cells are numbers with decimal commas"`,
 		`empty empty 300 0 0 "it is empty and left out"`,
 		`land constant 0 0 0 "it has one value and is left out"`,
 		`day fault 0 132 0 ""`,
-		`nr number 0 0 1 "it has another whole number in every row, as ids have: if it is one, ignore it"`,
+		`nr number 0 0 1 "it has another whole number in every row, as ids have: put ignore = [\"name\", \"note\", \"nr\"] into the ` +
+			`table's options if it is one"`,
 		`mixed fault 0 0 0 ""`,
 		`only constant 30 0 1 "it has one value: what counts is whether its cells are missing"`,
 		`y number 0 0 0 ""`,
@@ -67,17 +68,16 @@ func TestSurvey(t *testing.T) {
 		}
 	}
 	faults := []string{
-		`column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: leave it out with ` +
-			`ignore, or list it in categorical if they are categories`,
-		`column "day" has 132 different texts in 300 rows with a cell, and each would be a feature: its dates could ` +
-			`be day/month or month/day: say dates = "dmy" or "mdy"`,
-		`row 8 (line 9), column "mixed": "many" is not a number; mend the cell, list the column as categorical, or give ` +
-			`the text in na if it says that the value is missing`,
+		`column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: ignore it, or ` +
+			`list it in categorical if these are categories`,
+		`column "day": its dates could be day/month or month/day`,
+		`row 8 (line 9), column "mixed": "many" in 1 row is not a number: mend it, or put na = ["NA", "?", "many"] ` +
+			`into the table's options if it says that the value is missing`,
 	}
 	if got := s.Faults(); !slices.Equal(got, faults) {
 		t.Errorf("faults are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(faults, "\n"))
 	}
-	if got, want := s.Notes()[0], `missing cells: "age" 30, "region" 30, "only" 30; numbers get the median and a column `+
+	if got, want := s.Notes()[len(s.Notes())-2], `missing cells: "age" 30, "region" 30, "only" 30; numbers get the median and a column `+
 		`that says so, texts a level of their own`; got != want {
 		t.Errorf("note is %s, want %s", got, want)
 	}
@@ -102,7 +102,7 @@ func TestTooManyLevels(t *testing.T) {
 	content := tableOf(300, "name,state", func(i int) string { return fmt.Sprintf("n%d,s%d", i, i%30) })
 	err := mustRead(t, content, asCSV, Options{}).CheckLevels()
 	wantError(t, err, `table: column "name" has 300 different texts in 300 rows with a cell, and each would be a feature: `+
-		`leave it out with ignore, or list it in categorical if they are categories`)
+		`put ignore = ["name"] into the table's options, or list it in categorical there if these are categories`)
 	for _, o := range []Options{{Ignore: []string{"name"}}, {Categorical: []string{"name"}}} {
 		if err := mustRead(t, content, asCSV, o).CheckLevels(); err != nil {
 			t.Errorf("%+v: %v", o, err)

@@ -40,6 +40,7 @@ type Column struct {
 	Listed bool      // categorical because the options say so
 
 	doubt string // what its texts seem to be, where they are hardly categories
+	mend  string // the options that read it, and where they are written
 }
 
 // Table is a set of rows with unique ids. Methods that return a Table share the column data with
@@ -55,6 +56,7 @@ type Table struct {
 	Levels     string            // what becomes of levels that training never saw, as Options.Levels
 	DateOrders map[string]string // which columns of numbers are days since 1970-01-01, by how their cells were read
 
+	home     home // where its options are written
 	numbered bool // ids are row numbers and absent columns are zeros: LIBSVM
 }
 

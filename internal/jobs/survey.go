@@ -78,4 +78,7 @@ func note(log *slog.Logger, name string, s *dataset.Survey) {
 	for _, note := range s.Notes() {
 		log.Warn(note, "table", name)
 	}
+	if advice := s.Advice(); advice != "" {
+		log.Warn("to read it so, "+advice, "table", name)
+	}
 }

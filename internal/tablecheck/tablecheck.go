@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -64,46 +65,68 @@ func Run(o *Options) error {
 		return err
 	}
 	how.Label = o.Label
-	reading, err := dataset.Load(context.Background(), source, how)
+	reading, supposed, err := dataset.LoadSupposing(context.Background(), source, how)
 	if err != nil {
 		return err
 	}
+	how = supposed.Options
 	r := Report{Notes: []string{}}
-	if r.Survey, err = reading.Survey(how); err != nil {
-		return err
+	var broken error
+	if r.Survey, broken = reading.Survey(how); r.Survey == nil {
+		return broken
 	}
+	r.Survey.Suppose(supposed)
 	for _, c := range r.Columns {
 		r.Features += c.Features
+	}
+	var doubt string
+	if o.Label != "" && broken == nil {
+		r.Label, doubt = r.lookAtLabel(reading, how)
 	}
 	r.Notes = append(r.Notes, r.Survey.Notes()...)
 	if look := reading.LookAtIDs(); look != nil && look.Padded && len(look.Doubts) == 0 {
 		r.Notes = append(r.Notes, look.Sentences()[0]+": another party may keep them as "+
 			"numbers, without the zeros; the recipe number in the charter makes both alike")
 	}
-	if o.Label != "" {
-		only := how
-		only.Only = []string{}
-		table, err := reading.Table(only)
-		if err != nil {
-			return err
-		}
-		var doubt string
-		if r.Label, doubt, err = labelOf(table, o.Label); err != nil {
-			return err
-		}
-		if doubt != "" {
-			r.Notes = append(r.Notes, doubt)
-		}
+	if doubt != "" {
+		r.Notes = append(r.Notes, doubt)
 	}
 	if o.JSON {
 		err = terminal.JSON(o.Out, r)
 	} else {
 		err = r.print(o.Out)
 	}
-	if n := len(r.Faults()); err == nil && n > 0 {
-		err = fmt.Errorf("%s: a training would refuse %s, as is said above", source, wording.Count(n, "column"))
+	switch n := len(r.Faults()); {
+	case err != nil || n == 0:
+		return err
+	case len(r.Refused) > 0:
+		return fmt.Errorf("%s: no job can use this table, as is said above", r.Source)
+	default:
+		return fmt.Errorf("%s: a training would refuse %s, as is said above", r.Source, wording.Count(n, "column"))
 	}
-	return err
+}
+
+// lookAtLabel looks at the label's column alone. What is wrong with it is a fault of its column: why its cells are not
+// read, or else what they cannot be learnt for.
+func (r *Report) lookAtLabel(reading *dataset.Reading, how dataset.Options) (l *Label, doubt string) {
+	at := slices.IndexFunc(r.Columns, func(c dataset.ColumnSurvey) bool { return c.Label })
+	if at < 0 || r.Columns[at].Fault != "" {
+		return nil, ""
+	}
+	how.Only = []string{}
+	table, err := reading.Table(how)
+	if err == nil {
+		l, doubt, err = labelOf(table, how.Label)
+	}
+	if err == nil {
+		return l, doubt
+	}
+	c := &r.Columns[at]
+	c.Kind, c.Fault = dataset.KindFault, strings.TrimPrefix(err.Error(), r.Source+": ")
+	if c.Says != "" {
+		c.Fault, c.Says = fmt.Sprintf("label %q: %s", c.Name, c.Says), ""
+	}
+	return nil, ""
 }
 
 // farLabels is how many deviations from their mean labels of a sealed training may be, less than it.
@@ -226,7 +249,39 @@ func (r *Report) print(out io.Writer) error {
 		}
 		terminal.Sentence(out, "", note)
 	}
+	if len(r.Options) > 0 {
+		fmt.Fprintln(out)
+		where := r.File
+		if r.Besides != "" {
+			where += ", " + r.Besides
+		}
+		terminal.Sentence(out, "", fmt.Sprintf("to read the table so, put into %s:", where))
+		fmt.Fprintln(out)
+		for _, line := range r.Options {
+			fmt.Fprintln(out, "  "+foldList(line))
+		}
+	}
 	return nil
+}
+
+// foldList breaks a long list of an option between its words, as TOML allows.
+func foldList(line string) string {
+	const most = 76
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	var b strings.Builder
+	width := 0
+	for i, word := range strings.SplitAfter(line, `", `) {
+		n := utf8.RuneCountInString(word)
+		if i > 0 && width+n > most {
+			b.WriteString("\n    ")
+			width = 2
+		}
+		b.WriteString(word)
+		width += n
+	}
+	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // leastAlike is how many columns of numbers, with nothing to say of any, are shown as one line.

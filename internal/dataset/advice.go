@@ -1,0 +1,269 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// advice is what the owner of a table can write into its options, so that it is read as it seems to be meant. The
+// options are the table's: what one column asks for is held against all others.
+type advice struct {
+	home
+	lines  []string // options, as TOML has them
+	choice string   // what to write where a table could be read in two ways, and a person is to say
+}
+
+// sentence says where the lines go; "" where there are none.
+func (a *advice) sentence() string {
+	if len(a.lines) == 0 {
+		return ""
+	}
+	return a.put(a.lines...)
+}
+
+// on says what to do about a column that options can read.
+func (a *advice) on(c *cells) string {
+	if !c.unsure || a.choice == "" {
+		return a.sentence()
+	}
+	if said := a.sentence(); said != "" {
+		return said + ", and " + a.choice
+	}
+	return a.choice
+}
+
+// advise looks at all columns together, and leaves with each what is said of it.
+func (f *csvFile) advise(o *Options, m missing) *advice {
+	a := &advice{home: o.home}
+	var numbers []*cells
+	var uses []*cells
+	for _, c := range f.columns {
+		if c == nil || !o.wants(c.name) || c.fault != nil {
+			continue
+		}
+		c.said, c.cured, c.unsure, c.odd, c.absent = "", false, false, false, nil
+		uses = append(uses, c)
+		if u := c.useOf(o, m); !u.listed && u.order == "" && c.study().are() {
+			numbers = append(numbers, c)
+		}
+	}
+	f.adviseNumbers(a, o, numbers)
+	f.adviseMissing(a, o, m, uses)
+	a.adviseDates(o, m, uses)
+	return a
+}
+
+// weigh sorts columns by what they want, and returns what most of them want; of as many columns what the options have
+// before what more cells want.
+func (f *csvFile) weigh(columns []*cells, had string, wants func(c *cells) string) (winner string,
+	by map[string][]*cells) {
+	by = make(map[string][]*cells)
+	weight := make(map[string]int)
+	for _, c := range columns {
+		if want := wants(c); want != "" {
+			by[want] = append(by[want], c)
+			weight[want] += len(f.ids) - c.holes
+		}
+	}
+	keys := make([]string, 0, len(by))
+	for want := range by {
+		keys = append(keys, want)
+	}
+	slices.Sort(keys)
+	is := func(want string) int {
+		if want == had {
+			return 1
+		}
+		return 0
+	}
+	for _, want := range keys {
+		if winner == "" || cmp.Or(cmp.Compare(len(by[want]), len(by[winner])), cmp.Compare(is(want), is(winner)),
+			cmp.Compare(weight[want], weight[winner])) > 0 {
+			winner = want
+		}
+	}
+	return winner, by
+}
+
+// adviseNumbers finds one notation for the numbers of a table, and names the columns that have another.
+func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
+	columns = slices.DeleteFunc(columns, func(c *cells) bool {
+		if why := c.study().fault(); why != "" {
+			c.said, c.odd = why+orIgnore, true
+			return true
+		}
+		return false
+	})
+	if f.typed != nil { // what is no text has no notation of its own
+		for _, c := range columns {
+			if s := c.study(); s.hidden.cells > 0 {
+				c.said, c.odd = fmt.Sprintf("its cells are numbers %swritten as text, as %s: write them as numbers, or ignore the "+
+					"column", spaced(s.describe(".")), &s.hidden), true
+			}
+		}
+		return
+	}
+	decimal, by := f.weigh(columns, f.numbered.decimals(), func(c *cells) string {
+		switch s := c.study(); {
+		case s.commas() != nil:
+			return ","
+		case s.points() != nil:
+			return "."
+		}
+		return ""
+	})
+	apart := func(winner string, by map[string][]*cells, say func(c, other *cells) string) {
+		for want, odd := range by {
+			for _, c := range odd {
+				if want != winner {
+					c.said, c.odd = say(c, by[winner][0]), true
+				}
+			}
+		}
+		columns = slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
+	}
+	apart(decimal, by, func(c, other *cells) string {
+		sign := func(c *cells) (*sample, string) {
+			if s := c.study(); s.commas() != nil {
+				return s.commas(), "comma"
+			} else {
+				return s.points(), "point"
+			}
+		}
+		own, has := sign(c)
+		others, had := sign(other)
+		return fmt.Sprintf("%s has a decimal %s, and %s of column %s a decimal %s, and a table has one of them: write "+
+			"column %s with %ss, or ignore it", own, has, quote(others.text), quote(other.name), had, quote(c.name), had)
+	})
+	known := decimal
+	if known == "" && (o.Decimal != "" || o.Thousands == ",") {
+		known = f.numbered.decimals()
+	}
+	thousands, by := f.weigh(columns, o.Thousands, func(c *cells) string { return c.study().between(known) })
+	apart(thousands, by, func(c, other *cells) string {
+		return fmt.Sprintf("its numbers are %s, and those of column %s %s, and a table has one of them: write column %s so, "+
+			"or ignore it", c.study().describe(known), quote(other.name), other.study().describe(known), quote(c.name))
+	})
+	units, comma, point := slices.Clone(o.Units), (*sample)(nil), (*sample)(nil)
+	for _, c := range columns {
+		s := c.study()
+		units = union(units, s.wanted())
+		if known == "" && s.eitherComma.cells > 0 && comma == nil {
+			comma = &s.eitherComma
+		}
+		if known == "" && s.eitherPoint.cells > 0 && point == nil && (s.hidden.cells > 0 ||
+			o.Decimal == "" && c.points.areThousands(f.semicolons())) {
+			point = &s.eitherPoint
+		}
+	}
+	if len(units) > len(o.Units) {
+		a.lines = append(a.lines, optionList("units", units))
+	}
+	if known != "" && known != f.numbered.decimals() {
+		a.lines = append(a.lines, optionLine("decimal", known))
+	}
+	switch {
+	case thousands != "" && thousands != o.Thousands:
+		a.lines = append(a.lines, optionLine("thousands", thousands))
+	case thousands == "" && o.Thousands != "" && o.Thousands == known:
+		a.lines = append(a.lines, optionLine("thousands", ""))
+	}
+	switch line := optionLine("decimal", ","); {
+	case comma != nil:
+		long, short := readTwice(comma.text, ",")
+		a.choice = fmt.Sprintf("%s if %s is %s, or %s if it is %s", a.put(optionLine("thousands", ",")),
+			quote(comma.text), long,
+			line, short)
+	case point != nil:
+		long, short := readTwice(point.text, ".")
+		a.choice = fmt.Sprintf("%s if %s is %s, or %s if it is %s", a.put(line, optionLine("thousands", ".")),
+			quote(point.text), long, optionLine("decimal", "."), short)
+	}
+	for _, c := range columns {
+		s := c.study()
+		switch {
+		case s.hidden.cells > 0:
+		case known == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && c.points.areThousands(f.semicolons()):
+			c.said = fmt.Sprintf("the point in %s can stand between thousands or before decimals", &s.eitherPoint)
+			c.unsure, c.cured = true, true
+			continue
+		case known == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:
+			long, short := readTwice(s.eitherPoint.text, ".")
+			c.said = fmt.Sprintf("points stand between thousands in this table, so that %s is %s, and not %s",
+				&s.eitherPoint, long, short)
+			continue
+		default:
+			continue
+		}
+		c.unsure = known == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
+		c.said, c.cured = "its cells are numbers "+s.describe(known), true
+	}
+}
+
+// semicolons reports whether semicolons separate the columns, as where commas stand before decimals.
+func (f *csvFile) semicolons() bool { return f.rows != nil && f.rows.Comma == ';' }
+
+// spaced puts a blank behind words.
+func spaced(words string) string {
+	if words == "" {
+		return ""
+	}
+	return words + " and "
+}
+
+// readTwice returns what a number is where its sign stands between thousands, and where it stands before decimals.
+func readTwice(text, sign string) (long, short string) {
+	d, _ := undisguise(text)
+	return strings.ReplaceAll(d.body, sign, ""), strings.ReplaceAll(d.body, sign, ".")
+}
+
+// adviseDates says which option reads dates that could be day/month or month/day, where other columns say it.
+func (a *advice) adviseDates(o *Options, m missing, columns []*cells) {
+	var unsure []*cells
+	var other *cells
+	orders := make(map[string]bool)
+	for _, c := range columns {
+		u := c.useOf(o, m)
+		switch {
+		case c.over || u.listed || u.label:
+		case c.eitherWay():
+			unsure = append(unsure, c)
+		case u.order == DayMonthYear || u.order == MonthDayYear:
+			orders[u.order], other = true, c
+		}
+	}
+	if len(unsure) == 0 {
+		return
+	}
+	first := unsure[0]
+	text := first.texts[0]
+	for _, other := range first.texts { // one whose day and month differ
+		day, _ := parseDate(other, DayMonthYear)
+		if month, _ := parseDate(other, MonthDayYear); day != month {
+			text = other
+			break
+		}
+	}
+	for _, c := range unsure {
+		c.said, c.cured, c.unsure = "its dates could be day/month or month/day", true, true
+	}
+	if len(orders) != 1 {
+		a.choice = strings.TrimPrefix(a.choice+"; "+a.put(optionLine("dates", DayMonthYear))+fmt.Sprintf(
+			" if %s begins with the day, or %s if with the month", quote(text), optionLine("dates", MonthDayYear)), "; ")
+		return
+	}
+	for order := range orders {
+		a.lines = append(a.lines, optionLine("dates", order))
+		for _, c := range unsure {
+			c.unsure = false
+			c.said += fmt.Sprintf("; those of column %s are %s", quote(other.name), inWords(order))
+		}
+	}
+}
+
+// eitherWay reports whether all cells are dates that could be day/month or month/day.
+func (c *cells) eitherWay() bool {
+	return len(c.texts) > 0 && len(c.dates.orders) > 1 && c.dates.want == ""
+}
