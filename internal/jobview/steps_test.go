@@ -64,7 +64,7 @@ func TestStepsOfAlignedRows(t *testing.T) {
 		}
 		var out strings.Builder
 		report := jobs.Report{Contract: digits, Aligned: &jobs.Aligned{Name: "march", Table: test.table, KeepDays: 30}}
-		if err := Report(&out, &report, &steps); err != nil {
+		if err := Report(&out, &report, false, &steps); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.Join(strings.Fields(out.String()), " ")
