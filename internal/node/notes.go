@@ -16,10 +16,11 @@ import (
 // told of any but the contract's own part.
 func (n *Node) summaryOf(c *contract.Contract) shown {
 	known, notes := n.knownOf(c)
-	for _, note := range []string{n.labelHere(c), n.keysHint(c.Job)} {
-		if note != "" {
-			notes = append(notes, note)
-		}
+	if note := n.labelHere(c); note != "" {
+		notes = append(notes, note)
+	}
+	if hint := n.keysHint(c.Job); hint != "" {
+		notes = append(notes, strings.ToUpper(hint[:1])+hint[1:]+".")
 	}
 	s := summary.Of(c, n.nameIn(c), known)
 	says := shown{lead: s.Lead, notes: notes, own: n.ownTable(c)}

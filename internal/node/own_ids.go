@@ -47,11 +47,11 @@ func (n *Node) keysHint(job *contract.Job) string {
 	for _, id := range identifiers {
 		names = append(names, id.Name)
 	}
-	const hint, flag = "The id column is compared as it is written, not by the charter's ids: ", "--keys "
+	const hint, flag = "the id column is compared as it is written, not by the charter's ids: ", "--keys "
 	if job.Proposer == n.name() {
-		return hint + "hanse align " + flag + strings.Join(names, ",") + " compares by those."
+		return hint + "hanse align " + flag + strings.Join(names, ",") + " compares by those"
 	}
-	return hint + job.Proposer + ", who proposes it, would add " + flag + strings.Join(names, ",") + " to hanse align."
+	return hint + job.Proposer + ", who proposes it, would add " + flag + strings.Join(names, ",")
 }
 
 // doubtsOf says what of the own ids other members may write otherwise than this node's table, before an alignment.
