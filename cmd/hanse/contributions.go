@@ -180,7 +180,7 @@ func agreedAndRun(c *cli.Context, client *node.Client, text []byte, times int) (
 	if err != nil {
 		return "", err
 	}
-	_, err = client.Launch(c.Context, agreed, screen.Show)
+	_, err = client.Launch(c.Context, agreed, shownBy(typedFolder(c), screen))
 	return agreed, err
 }
 

@@ -143,13 +143,9 @@ func newJob(c *cli.Context) error {
 	if err := textfile.Create(path, text); err != nil {
 		return err
 	}
-	dir := ""
-	if c.IsSet("dir") {
-		dir = c.String("dir")
-	}
 	fmt.Fprintf(c.App.Writer, "%s", text)
 	fmt.Fprintf(c.App.ErrWriter, "\n%s is written; propose it with\n    hanse train %s%s\n", path, wording.Quoted(path),
-		jobview.InFolder(dir))
+		jobview.InFolder(typedFolder(c)))
 	return nil
 }
 

@@ -61,10 +61,7 @@ full text, which may have cells and paths, stays here: --ref prints it.`,
 			case show != "":
 				return showJob(c, jobs, show)
 			}
-			dir := ""
-			if c.IsSet("dir") {
-				dir = c.String("dir")
-			}
+			dir := typedFolder(c)
 			listed := len(jobs)
 			if !c.Bool("all") && !c.Bool("removed") {
 				jobs = slices.DeleteFunc(jobs, func(j node.JobInfo) bool { return j.Unanswered })
@@ -75,8 +72,8 @@ full text, which may have cells and paths, stays here: --ref prints it.`,
 			}
 			disk, err := client.Disk(c.Context)
 			if err == nil && disk.Low() {
-				terminal.Sentence(c.App.Writer, "", disk.String()+": at its end no job begins or goes on; hanse remove JOB "+
-					"makes room")
+				terminal.Sentence(c.App.Writer, "", jobview.Typed(disk.String()+": at its end no job begins or goes on; hanse "+
+					"remove JOB makes room", dir))
 			}
 			return err
 		},
@@ -112,8 +109,8 @@ func showJob(c *cli.Context, jobs []node.JobInfo, show string) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("the node in %s has no job %q; hanse jobs --dir %s lists them%s", c.String("dir"), show,
-			c.String("dir"), wording.DidYouMean(show, jobview.Names(jobs)))
+		return fmt.Errorf("the node in %s has no job %q; hanse jobs lists them%s", c.String("dir"), show,
+			wording.DidYouMean(show, jobview.Names(jobs)))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/build"
+	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/passphrase"
 	"github.com/hanse-project/hanse/internal/statusview"
@@ -94,6 +95,13 @@ func printError(errOut io.Writer, err error) {
 
 // sentencesOf takes errors that were joined apart.
 func sentencesOf(err error) []string {
+	if placed, ok := err.(*folderError); ok {
+		texts := sentencesOf(placed.error)
+		for i := range texts {
+			texts[i] = jobview.Typed(texts[i], placed.dir)
+		}
+		return texts
+	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []string{err.Error()}
@@ -107,6 +115,34 @@ func sentencesOf(err error) []string {
 		return []string{err.Error()} // one sentence made of several errors
 	}
 	return texts
+}
+
+// folderError is the error of a command at the node in a folder, in whose commands the folder is printed.
+type folderError struct {
+	error
+	dir string
+}
+
+// Unwrap returns the error.
+func (e *folderError) Unwrap() error { return e.error }
+
+// inFolder has the errors of a command print the folder that was typed.
+func inFolder(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		if err == nil || typedFolder(c) == "" {
+			return err
+		}
+		return &folderError{err, typedFolder(c)}
+	}
+}
+
+// typedFolder is the node's folder as the command line has it, of several the first; empty where it has none.
+func typedFolder(c *cli.Context) string {
+	if !c.IsSet("dir") || !slices.Contains(jobview.AtNode, strings.TrimPrefix(commandLine(c), "hanse ")) {
+		return ""
+	}
+	return append(c.StringSlice("dir"), c.String("dir"))[0]
 }
 
 // newApp assembles the commands.
@@ -218,7 +254,7 @@ func setUsageErrors(c *cli.Command) {
 			c.Action = needSubcommand
 		}
 	case c.ArgsUsage == "":
-		c.Action = noArguments(c.Action)
+		c.Action = noArguments(inFolder(c.Action))
 	}
 	if required := takeRequired(c.Flags); len(required) > 0 {
 		action := c.Action
@@ -258,6 +294,7 @@ func takeRequired(flags []cli.Flag) []string {
 // The flag parser stops at the first argument; if that leaves flags behind, the command runs again
 // with all flags in front. A flag that is Required must still come first.
 func anyOrder(action cli.ActionFunc) cli.ActionFunc {
+	action = inFolder(action)
 	return func(c *cli.Context) error {
 		parent := c.Lineage()[1]
 		given := parent.Args().Slice() // the command's name and all that follows

@@ -335,7 +335,7 @@ func serveScores(c *cli.Context, client *node.Client, text []byte) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := client.Launch(ctx, contract, screen.Show)
+		_, err := client.Launch(ctx, contract, shownBy(typedFolder(c), screen))
 		ended <- err
 		cancel() // no more answers come
 	}()

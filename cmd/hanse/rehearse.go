@@ -108,7 +108,7 @@ func rehearse(c *cli.Context) error {
 		job, err = jobOf(which)
 		o.Job = job
 	} else if client, err = node.NewClient(c.String("dir")); err == nil {
-		if err = draft(ctx, client, which, o); err == nil {
+		if err = draft(ctx, client, which, typedFolder(c), o); err == nil {
 			job = o.Contract.Job
 		}
 	}
@@ -165,8 +165,9 @@ func remarks(o *stage.Options, r *rehearsal.Result) []string {
 	return list
 }
 
-// draft has the node draft the contract of a job file, or finds that of one of its jobs, and takes over what it says.
-func draft(ctx context.Context, client *node.Client, which string, o *stage.Options) error {
+// draft has the node in dir draft the contract of a job file, or finds that of one of its jobs, and takes over what it
+// says.
+func draft(ctx context.Context, client *node.Client, which, dir string, o *stage.Options) error {
 	var d *node.Draft
 	if info, err := os.Stat(which); !strings.HasSuffix(which, ".toml") && (err != nil || info.IsDir()) {
 		if d, err = client.DraftOf(ctx, which); err != nil {
@@ -178,7 +179,7 @@ func draft(ctx context.Context, client *node.Client, which string, o *stage.Opti
 			return err
 		}
 		screen := terminal.NewScreen(o.Err)
-		d, err = client.Draft(ctx, text, screen.Show)
+		d, err = client.Draft(ctx, text, shownBy(dir, screen))
 		screen.End()
 		if err != nil {
 			return maskedHint(text, err)

@@ -48,10 +48,7 @@ docs/operations.md lists the alerts. hanse doctor looks for the causes.`,
 			if err != nil {
 				return err
 			}
-			dir := ""
-			if c.IsSet("dir") {
-				dir = c.String("dir")
-			}
+			dir := typedFolder(c)
 			out := c.App.Writer
 			if c.Bool("quiet") {
 				out = io.Discard
@@ -66,7 +63,7 @@ docs/operations.md lists the alerts. hanse doctor looks for the causes.`,
 			case c.Bool("json"):
 				err = terminal.JSON(c.App.Writer, s)
 			default:
-				err = statusview.Text(c.App.Writer, s)
+				err = statusview.Text(c.App.Writer, s, dir)
 			}
 			if err != nil {
 				return err

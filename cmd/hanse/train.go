@@ -194,7 +194,7 @@ func propose(c *cli.Context, text []byte) error {
 	if err != nil {
 		return err
 	}
-	report, err := client.Launch(c.Context, contract, screen.Show)
+	report, err := client.Launch(c.Context, contract, shownBy(typedFolder(c), screen))
 	screen.End()
 	if c.Context.Err() != nil {
 		dir := wording.Quoted(c.String("dir"))
@@ -211,12 +211,20 @@ func propose(c *cli.Context, text []byte) error {
 	return printReport(c, client, report)
 }
 
+// shownBy shows a job's events on a screen, with the node's folder, as it was typed, in the commands that they print.
+func shownBy(dir string, screen *terminal.Screen) func(jobs.Event) {
+	return func(e jobs.Event) {
+		e.Text = jobview.Typed(e.Text, dir)
+		screen.Show(e)
+	}
+}
+
 // errNotAgreed is that the person who was asked did not consent.
 var errNotAgreed = errors.New("not agreed: nothing was sent but the proposal's questions")
 
 // agreeOn prepares a job, shows its summary and asks the owner; it returns the contract's hash.
 func agreeOn(c *cli.Context, client *node.Client, screen *terminal.Screen, text []byte) (string, error) {
-	prepared, err := client.Prepare(c.Context, text, screen.Show)
+	prepared, err := client.Prepare(c.Context, text, shownBy(typedFolder(c), screen))
 	if err != nil {
 		return "", err
 	}

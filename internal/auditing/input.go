@@ -161,11 +161,11 @@ func jobFolder(dir, job string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("%s is no file, and the node's folder %s has no job of that name or hash; give the node's "+
-			"folder with --dir", job, dir)
+		return "", fmt.Errorf("%s is no file, and the node's folder %s has no job of that name or hash; hanse jobs --dir %s "+
+			"lists them, and --dir names the folder of another node", job, dir, wording.Quoted(dir))
 	}
-	return "", fmt.Errorf("%s has %d jobs called %s: give the first digits of the contract's hash, as hanse jobs shows "+
-		"them", dir, len(found), job)
+	return "", fmt.Errorf("%s has %d jobs called %s: give the first digits of the contract's hash, as hanse jobs --dir "+
+		"%s shows them", dir, len(found), job, wording.Quoted(dir))
 }
 
 // jobName returns the name of the job in a folder, nothing when it cannot be read.

@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // Note leaves a note of a report with every node in whose folder a transcript lies, where that node runs and is the
@@ -44,7 +45,8 @@ func Note(ctx context.Context, in *audit.Input, r *audit.Report) []string {
 		}
 		switch {
 		case err == nil:
-			said = append(said, fmt.Sprintf("noted at the node in %s: hanse jobs shows the verdict", dir))
+			said = append(said, fmt.Sprintf("noted at the node in %[1]s: hanse jobs --dir %[1]s shows the verdict",
+				wording.Quoted(dir)))
 		case !node.IsAbsent(err):
 			said = append(said, fmt.Sprintf("the node in %s keeps no note of this: %v", dir, err))
 		}

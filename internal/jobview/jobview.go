@@ -97,7 +97,7 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.J
 	case len(found) > 1:
 		return nil, "", ambiguous(which, "trainings", found)
 	case running:
-		return nil, "", fmt.Errorf("the node in %s has no training %q; hanse jobs --dir %s lists them%s", dir, which, dir,
+		return nil, "", fmt.Errorf("the node in %s has no training %q; hanse jobs lists them%s", dir, which,
 			wording.DidYouMean(which, Names(jobs)))
 	}
 	return nil, "", fmt.Errorf("the node in %s has no training %q; it has %s", dir, which,

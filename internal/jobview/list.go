@@ -16,7 +16,7 @@ import (
 // Of hidden jobs the last line says how many there are.
 func List(out io.Writer, all []node.JobInfo, hidden int, now time.Time, dir string) error {
 	if len(all) == 0 && hidden == 0 {
-		_, err := fmt.Fprintln(out, "there are no jobs yet; hanse train proposes one")
+		_, err := fmt.Fprintln(out, Typed("there are no jobs yet; hanse train proposes one", dir))
 		return err
 	}
 	t := wording.NewTable(out, "")
@@ -37,14 +37,6 @@ func List(out io.Writer, all []node.JobInfo, hidden int, now time.Time, dir stri
 	return nil
 }
 
-// InFolder is the flag that names a node's folder, with a blank before it; nothing where none was typed.
-func InFolder(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return " --dir " + wording.Quoted(dir)
-}
-
 // Heads begins a table of jobs.
 func Heads(t *wording.Table) { t.Row("contract", "age", "job", "task", "from", "state") }
 
@@ -61,7 +53,7 @@ func Row(t *wording.Table, j *node.JobInfo, now time.Time) {
 // concluded, why the job stands as it does, until
 // when a proposal waits, and the command that comes next.
 func Below(t *wording.Table, j *node.JobInfo, dir string) {
-	say := func(s string) { t.Note(terminal.Printable(s)) }
+	say := func(s string) { t.Note(terminal.Printable(Typed(s, dir))) }
 	if j.Progress != nil {
 		say(j.Progress.String())
 	}

@@ -70,7 +70,7 @@ func (s *Steps) aligned(out io.Writer, job *node.JobInfo, a *jobs.Aligned, next 
 		next("score them with", s.predict(model, a.Table, a.Name))
 	case a.Table == scoredTable:
 		terminal.Sentence(out, "", "these rows can be scored for "+days+", once their parties have trained a model: "+
-			"hanse predict --rows "+a.Name)
+			s.command("predict --rows %s", a.Name))
 	}
 }
 
@@ -101,7 +101,8 @@ func (s *Steps) score(out io.Writer, job *node.JobInfo, next func(what string, l
 		terminal.Sentence(out, "", "to score new rows each party's node is started with a table of them, hanse node --data "+
 			scoredTable+"=FILE")
 	case job.Rows != "" && rows == "":
-		terminal.Sentence(out, "", "new rows are scored once hanse align --for predict has found those that all have")
+		terminal.Sentence(out, "", "new rows are scored once "+s.command("align --for predict")+" has found those that all "+
+			"have")
 	default:
 		next(what, append(align, s.predict(job, scoredTable, rows))...)
 	}

@@ -55,8 +55,9 @@ func Problem(s *node.Status) error {
 		wording.Line(s.Alerts[0].Text, 200))}
 }
 
-// Text prints a status in at most 80 columns. Jobs that have ended are counted, not listed.
-func Text(w io.Writer, s *node.Status) error {
+// Text prints a status in at most 80 columns. Jobs that have ended are counted, not listed. dir is the node's folder,
+// as it was typed, empty for the default one.
+func Text(w io.Writer, s *node.Status, dir string) error {
 	terminal.Sentence(w, "", fmt.Sprintf("%s of charter %s, version %d (%.8s)", s.Member, s.Charter.Name,
 		s.Charter.Version, s.Charter.Digest))
 	terminal.Sentence(w, "", fmt.Sprintf("up %s, since %s; hanse %s", wording.Age(s.Time.Sub(s.Started)),
@@ -79,7 +80,7 @@ func Text(w io.Writer, s *node.Status) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := jobs(w, s); err != nil {
+	if err := jobs(w, s, dir); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
@@ -91,7 +92,7 @@ func Text(w io.Writer, s *node.Status) error {
 		if a.Mend != "" {
 			text += ": " + a.Mend
 		}
-		terminal.Sentence(w, "", text)
+		terminal.Sentence(w, "", jobview.Typed(text, dir))
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func Job(w io.Writer, s *node.Status, which, dir string) error {
 
 // jobs prints a line for each job that has not ended, as hanse jobs does, and below it why it stands still, or what has
 // left in its session.
-func jobs(w io.Writer, s *node.Status) error {
+func jobs(w io.Writer, s *node.Status, dir string) error {
 	t := wording.NewTable(w, "")
 	jobview.Heads(t)
 	ended := make(map[node.State]int)
@@ -165,13 +166,13 @@ func jobs(w io.Writer, s *node.Status) error {
 			continue
 		}
 		jobview.Row(t, &j.JobInfo, s.Time)
-		t.Note(terminal.Printable(j.Reason))
+		t.Note(terminal.Printable(jobview.Typed(j.Reason, dir)))
 		if j.State == node.StateRunning { // else its reason says so
 			t.Note(terminal.Printable(node.Absences(j.Absent)))
 		}
 		if j.Shards != nil {
 			t.Note(j.Shards.String())
-			t.Note(terminal.Printable(j.Waiting))
+			t.Note(terminal.Printable(jobview.Typed(j.Waiting, dir)))
 		}
 		if len(j.Sent) > 0 && j.State == node.StateRunning {
 			t.Note(sent(j.Sent))

@@ -44,7 +44,7 @@ func example() *node.Status {
 // TestStatusOfAVandal: what other members say reaches the screen as printable text in 80 columns, and all is said.
 func TestStatusOfAVandal(t *testing.T) {
 	var out bytes.Buffer
-	if err := Text(&out, example()); err != nil {
+	if err := Text(&out, example(), ""); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()
