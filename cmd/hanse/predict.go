@@ -21,6 +21,7 @@ import (
 	"github.com/hanse-project/hanse/internal/ownmodel"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -237,7 +238,12 @@ func inParts(c *cli.Context, model *node.JobInfo, running bool) error {
 			"hanse node --dir %s", dir, dir)
 	}
 	if model.State != node.StateDone && model.State != node.StateRunning { // its end may be on its way: the node knows
-		return fmt.Errorf("training %s is %s, not done", model.Contract[:8], model.State)
+		if model.State.Final() {
+			return fmt.Errorf("training %q, contract %.8s, has ended (%s, %s): no model came of it", model.Name,
+				model.Contract, model.State, wording.Time(model.Ended))
+		}
+		return fmt.Errorf("training %q, contract %.8s, is %s, not done: hanse result %.8[2]s --wait waits for it", model.Name,
+			model.Contract, model.State)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -46,8 +47,23 @@ func Proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 				which, j.Contract, shown, which)
 		}
 	}
-	j := named[len(named)-1]
-	return nil, fmt.Errorf("job %q is %s, not waiting for consent", j.Name, j.State)
+	return nil, notWaiting(named)
+}
+
+// notWaiting says of the newest of some jobs of a name, none of which waits for consent, how it stands: a person may
+// have typed the name before the proposal has come.
+func notWaiting(named []*node.JobInfo) error {
+	j := slices.MaxFunc(named, func(a, b *node.JobInfo) int { return a.Made.Compare(b.Made) })
+	if !j.State.Final() {
+		return fmt.Errorf("job %q, contract %.8s, is %s, not waiting for consent: hanse status %[1]s says how it "+
+			"stands", j.Name, j.Contract, j.State)
+	}
+	how := string(j.State)
+	if !j.Ended.IsZero() {
+		how += ", " + wording.Time(j.Ended)
+	}
+	return fmt.Errorf("job %q, contract %.8s, has ended (%s), and no newer proposal of that name has come yet: wait "+
+		"until hanse jobs lists one as proposed", j.Name, j.Contract, how)
 }
 
 // Names lists what jobs are called.

@@ -23,3 +23,24 @@ func TestJobsOfAVandal(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 }
+
+// TestAProposalThatHasYetToCome: whoever types the name of a job before it is proposed hears how the newest of that
+// name has ended, and what is awaited.
+func TestAProposalThatHasYetToCome(t *testing.T) {
+	at := time.Date(2026, 11, 28, 15, 0, 0, 0, time.UTC)
+	all := []node.JobInfo{
+		{Contract: strings.Repeat("4e9a1c2d", 8), Name: "credit", State: node.StateFailed, Made: at,
+			Ended: at.Add(time.Minute)},
+		{Contract: strings.Repeat("3f9a1c2d", 8), Name: "credit", State: node.StateDone, Made: at.Add(-time.Hour)},
+		{Contract: strings.Repeat("5f9a1c2d", 8), Name: "loans", State: node.StateRunning, Made: at},
+	}
+	for which, want := range map[string]string{
+		"credit": `job "credit", contract 4e9a1c2d, has ended (failed, 2026-11-28 15:01 UTC), and no newer proposal of that ` +
+			`name has come yet: wait until hanse jobs lists one as proposed`,
+		"loans": `job "loans", contract 5f9a1c2d, is running, not waiting for consent: hanse status loans says how it stands`,
+	} {
+		if _, err := Proposed(all, which, ""); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
