@@ -139,10 +139,29 @@ func transcriptPaths(q Request) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			paths = append(paths, filepath.Join(folder, node.TranscriptFile))
+			path := filepath.Join(folder, node.TranscriptFile)
+			if i == 0 {
+				if err := neverBegan(kept(), path); err != nil {
+					return nil, err
+				}
+			}
+			paths = append(paths, path)
 		}
 	}
 	return paths, nil
+}
+
+// neverBegan refuses a job of a node without a transcript, by its path, that has had no session or waits for one.
+func neverBegan(all []node.JobInfo, path string) error {
+	i := slices.IndexFunc(all, func(j node.JobInfo) bool { return j.Contract == filepath.Base(filepath.Dir(path)) })
+	if _, err := os.Stat(path); i < 0 || !errors.Is(err, fs.ErrNotExist) || all[i].State == node.StateDone {
+		return nil
+	}
+	j, why := &all[i], ", and no session of it has left a transcript yet"
+	if j.State.Final() {
+		why = ": it left no transcript, and there is nothing to audit"
+	}
+	return fmt.Errorf("job %q, contract %.8s, is %s%s", j.Name, j.Contract, j.State, why)
 }
 
 // jobFolder finds a job in a node's folder.
