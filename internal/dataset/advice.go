@@ -135,16 +135,21 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
 		own, has := sign(c)
 		others, had := sign(other)
 		return fmt.Sprintf("%s has a decimal %s, and %s of column %s a decimal %s, and a table has one of them: write "+
-			"column %s with %ss, or ignore it", own, has, quote(others.text), quote(other.name), had, quote(c.name), had)
+			"column %s with %ss, or ignore it", own, has, others.quoted(), quote(other.name), had, quote(c.name), had)
 	})
+	if decimal != "" && o.Decimal == "" {
+		f.groupedOtherwise(decimal, columns)
+		columns = slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
+	}
 	known := decimal
 	if known == "" && (o.Decimal != "" || o.Thousands == ",") {
 		known = f.numbered.decimals()
 	}
 	thousands, by := f.weigh(columns, o.Thousands, func(c *cells) string { return c.study().between(known) })
 	apart(thousands, by, func(c, other *cells) string {
-		return fmt.Sprintf("its numbers are %s, and those of column %s %s, and a table has one of them: write column %s so, "+
-			"or ignore it", c.study().describe(known), quote(other.name), other.study().describe(known), quote(c.name))
+		return fmt.Sprintf("its numbers are written %s, and those of column %s %s, and a table has one of them: write "+
+			"column %s so, or ignore it", c.study().describe(known), quote(other.name),
+			other.study().describe(known), quote(c.name))
 	})
 	units, comma, point := slices.Clone(o.Units), (*sample)(nil), (*sample)(nil)
 	for _, c := range columns {
@@ -191,14 +196,31 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
 			continue
 		case known == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:
 			long, short := readTwice(s.eitherPoint.text, ".")
-			c.said = fmt.Sprintf("points stand between thousands in this table, so that %s is %s, and not %s",
-				&s.eitherPoint, long, short)
+			c.said = fmt.Sprintf("points stand between thousands in this table, so that %s is %s: if it is %s, "+
+				"write column %s with commas", &s.eitherPoint, long, short, quote(c.name))
 			continue
 		default:
 			continue
 		}
 		c.unsure = known == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
 		c.said, c.cured = "its cells are numbers "+s.describe(known), true
+	}
+}
+
+// groupedOtherwise names columns whose numbers seem to have between thousands what other columns have before decimals:
+// 345 beside 17.123, and nothing like 17.1. They would be read as numbers, and as wrong ones.
+func (f *csvFile) groupedOtherwise(decimal string, columns []*cells) {
+	for _, c := range columns {
+		s := c.study()
+		sample, sign, like := &s.eitherPoint, "point", &c.points
+		if decimal == "," {
+			sample, sign, like = &s.eitherComma, "comma", &c.commas
+		}
+		if s.commas() != nil || s.points() != nil || sample.cells == 0 || !like.areThousands(false) {
+			continue
+		}
+		c.said, c.odd = fmt.Sprintf("the %s in %s seems to stand between thousands, and those of other columns stand before "+
+			"decimals: write column %s without, or ignore it", sign, sample, quote(c.name)), true
 	}
 }
 

@@ -22,6 +22,7 @@ type cells struct {
 	fault     *cellError      // why a source's cells cannot be read
 	coded     string          // a cell that loses something when it is read as a number
 	points    points          // whether points can stand between thousands
+	commas    points          // whether commas can
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
@@ -90,7 +91,8 @@ func (c *cells) add(cell string, at place) {
 			c.codes = append(c.codes, code)
 			return
 		}
-		c.points.add(cell) // of more texts than a column keeps, the first ones say it
+		c.points.add(cell, ".")
+		c.commas.add(cell, ",") // of more texts than a column keeps, the first ones say it
 		if len(c.texts) < c.maxLevels {
 			cell = strings.Clone(cell)
 			c.dates.add(cell)
@@ -199,7 +201,7 @@ func (c *cells) mixed() *cellError {
 	case c.odd:
 		return c.leaves(&cellError{at: s.hidden.at, err: fmt.Errorf("column %s: %s", quote(c.name), c.said)})
 	case s.hidden.cells > 0 && c.said != "":
-		return c.wrong(s.hidden.at, "%s is not read as a number: %s", quote(s.hidden.text), c.said)
+		return c.wrong(s.hidden.at, "%s is not read as a number: %s", s.hidden.quoted(), c.said)
 	case c.said != "":
 		return c.wrong(first.at, "%s", c.said)
 	case few:

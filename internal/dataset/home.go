@@ -19,10 +19,13 @@ type home struct {
 	ignore, categorical, missing []string
 }
 
+// optionsOf is where they are written where that is no file.
+const optionsOf = "the table's options"
+
 // put says in one sentence where lines of options are written, each as TOML has it: put decimal = "," into
 // train.csv.toml.
 func (h home) put(lines ...string) string {
-	text := "put " + wording.List(lines, "and") + " into " + cmp.Or(h.file, "the table's options")
+	text := "put " + wording.List(lines, "and") + " into " + cmp.Or(h.file, optionsOf)
 	if behind := h.besides(lines); behind != "" {
 		text += ", " + behind
 	}

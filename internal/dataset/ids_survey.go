@@ -176,7 +176,7 @@ func lookAtIDs(column string, cells []string, lines []int32, text bool, same fun
 		b.rows, b.differ = b.rows+blanksOfTexts.rows, b.differ || blanksOfTexts.differ
 	}
 	found[DoubtZeros].differ = found[DoubtZeros].differ && shape.plain > 0 && shape.shortest != shape.longest
-	found[DoubtTotal].differ = found[DoubtTotal].differ && shape.whole > shape.texts
+	found[DoubtTotal].differ = found[DoubtTotal].differ && 2*shape.wordy < look.Of
 	found[DoubtExponent].differ = found[DoubtExponent].differ && !shape.letters // 12E45 is a text beside 12F45
 	for _, kind := range []string{DoubtPoint, DoubtExponent, DoubtGroups, DoubtZeros, DoubtBlanks, DoubtCase,
 		DoubtTotal} {
@@ -229,6 +229,7 @@ type idShape struct {
 	shortest, longest int  // digits of the whole ones
 	least, most       int  // characters of all
 	letters           bool // an id has one that is no exponent's
+	wordy             int  // ids without a digit
 	unbroken          bool // there is an id of more than digits, and without blanks
 }
 
@@ -239,8 +240,11 @@ func (s *idShape) add(id string) {
 		s.least = n
 	}
 	s.most = max(s.most, n)
-	if _, others := count(id); others > 0 {
+	if digits, others := count(id); others > 0 {
 		s.texts++
+		if digits == 0 {
+			s.wordy++
+		}
 		s.letters = s.letters || strings.ContainsFunc(id, func(c rune) bool {
 			return unicode.IsLetter(c) && c != 'e' && c != 'E'
 		})

@@ -41,6 +41,7 @@ func TestTheSurveySaysWhatIDsLookLike(t *testing.T) {
 		{"1.000|2.000", "all 2 ids have points or commas that may stand for decimals or for thousands, the first in line 2: " +
 			"write the column as text, in plain digits"},
 		{"17|18|Total", "1 of 3 ids is a word that stands before sums, in line 4: leave the row out"},
+		{"K1|K2|Summe", "1 of 3 ids is a word that stands before sums, in line 4: leave the row out"},
 		{"Ann|Bob|Sum", ""}, {"1|20|300", ""}, {"001|020|300", ""}, {"001|002", ""}, {"c1|c20", ""},
 		{"12E45|12F45", ""}, {"1012 AB|1013 AC", ""},
 		{"de Vries|Jansen", ""}, {"12.3|12.4", ""}, {"10.0.0.1|10.0.0.2", ""},

@@ -153,10 +153,10 @@ const maxOptions = 1 << 20
 func Beside(source string) (o Options, err error) {
 	path, _, _ := strings.Cut(source, "?")
 	path += ".toml"
-	if strings.HasPrefix(source, execPrefix) {
+	if o.home.file = path; strings.HasPrefix(source, execPrefix) {
+		o.home.file = "FILE.toml, beside a file to which the command's rows are written"
 		return o, nil
 	}
-	o.home.file = path
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil

@@ -201,7 +201,17 @@ func (s *numerals) fault() string {
 }
 
 // String says what the sample is and where.
-func (s *sample) String() string { return fmt.Sprintf("%s in %v", quote(s.text), s.at) }
+func (s *sample) String() string { return fmt.Sprintf("%s in %v", s.quoted(), s.at) }
+
+// quoted quotes a number with the blanks of a keyboard in the place of typesetting's.
+func (s *sample) quoted() string {
+	return quote(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(blanks, r) {
+			return ' '
+		}
+		return r
+	}, s.text))
+}
 
 // wanted returns the units that a table's options need for the column.
 func (s *numerals) wanted() []string {

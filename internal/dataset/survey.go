@@ -121,7 +121,7 @@ func (s *Survey) Suppose(with Supposed) {
 	if len(with.Ignore) > len(with.home.ignore) && !slices.ContainsFunc(s.Options, ignored) {
 		s.Options = append(s.Options, optionList("ignore", with.Ignore))
 	}
-	s.File, s.Besides = with.home.file, with.home.besides(s.Options)
+	s.File, s.Besides = cmp.Or(with.home.file, optionsOf), with.home.besides(s.Options)
 }
 
 // surveyColumns looks at all columns, and says which options read them.
@@ -150,7 +150,7 @@ func (f *csvFile) surveyColumns(s *Survey, o *Options, m missing) {
 	if a.choice != "" {
 		s.Choice = a.choice
 	}
-	s.Options, s.File, s.Besides = lines, a.file, a.besides(lines)
+	s.Options, s.File, s.Besides = lines, cmp.Or(a.file, optionsOf), a.besides(lines)
 }
 
 // Advice says in one sentence which options read the table; "" where there are none.
