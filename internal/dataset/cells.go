@@ -124,7 +124,7 @@ func (c *cells) add(cell string, at place) {
 	}
 	v := c.value(cell, c.order)
 	switch {
-	case math.IsNaN(v) && c.order == "":
+	case math.IsNaN(v) && c.order == "" && c.written.are(): // of other texts nothing more is to be learnt
 		c.written.add(cell, at, 1, c.numbered)
 	case isNines(v) && c.order == "":
 		c.written.noteNines(cell, at, 1)
