@@ -79,9 +79,9 @@ func tableCheckCommand() *cli.Command {
 
 reads the whole table as a node would, and prints of each column what it is: numbers, a
 date, categories, a constant or empty one, which are left out; how many cells are missing,
-how many levels there are, and how many columns a model would see of it. Below stand what
-is doubtful and what to do about it. Options can stand in a file beside the table, too,
-train.csv.toml:
+how many levels there are, and how many columns a model would see of it. Below stand all
+that is wrong or doubtful, and the lines that read the table. They belong into a file
+beside the table, train.csv.toml, which may have:
 
    id = "customer"
    categorical = ["region", "product"]
