@@ -159,6 +159,11 @@ func TestStandInsOfAllColumnsAreToldAtOnce(t *testing.T) {
 			t.Errorf("column %s: %s\nwant %s", s.Columns[i].Name, said, want)
 		}
 	}
+	// Of the first rows alone nobody knows which of the default ones stand below.
+	if some := strings.Join(survey(t, content, Options{First: 100}).Options, "\n"); !strings.Contains(some, `"NaN", `) ||
+		!strings.Contains(some, `"k.A."`) {
+		t.Errorf("of the first rows: %s", some)
+	}
 	// Only what options cannot do is left.
 	again := survey(t, content, followed(t, Options{}, s.Options))
 	if len(again.Options) > 0 || len(again.Faults()) != 1 || !strings.Contains(again.Faults()[0], `"99"`) {

@@ -132,6 +132,9 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 		return nil, err
 	}
 	p := &parser{opts: o, na: o.missingWords(), missed: make(map[string]bool), lim: lim, numbered: o.notation()}
+	if o.First > 0 { // rows that are not read may have any of them
+		p.missed = p.na
+	}
 	reading := &Reading{lim: lim}
 	if s.Text == nil {
 		if o.Inherited {
