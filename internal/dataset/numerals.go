@@ -132,6 +132,7 @@ func (s *numerals) add(text string, at place, cells int, n *notation) {
 		case class != isText && class != isNumber:
 		case class == isNumber:
 			s.numbers++
+			s.plain.note(text, at, cells)
 		case len(s.strays) < mostStrays:
 			s.strays = append(s.strays, sample{strings.Clone(text), at, cells})
 		default:
