@@ -41,7 +41,12 @@ func (s *Screen) Show(e jobs.Event) {
 	case jobs.EventSummary, jobs.EventDone:
 	default:
 		for text := range strings.Lines(e.Text) {
-			s.line(strings.TrimSuffix(wording.Hang("    ", text), "\n"))
+			if text = strings.TrimSuffix(text, "\n"); s.terminal || e.Kind == jobs.EventWarning {
+				text = strings.TrimSuffix(wording.Hang("    ", text), "\n")
+			} else {
+				text = "    " + text
+			}
+			s.line(text)
 		}
 	}
 }
