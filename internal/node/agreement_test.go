@@ -30,8 +30,8 @@ func TestBadJobsAreRefused(t *testing.T) {
 			`job "trial": parameters: line 12: unknown key "featurs"; did you mean "features"?`},
 		{"no features", "", activeBank + "features = 0", `job "trial": features is 0, want 1 to 1048576`},
 		{"10^9 features", "", activeBank + "features = 1000000000", `job "trial": features is 1000000000, want 1 to 1048576`},
-		{"unknown table", "table = " +
-			"\"trian\"", activeBank, `this node has no table "trian"; it has "test", "train": start it with --data trian=FILE`},
+		{"unknown table", "table = \"trian\"", activeBank,
+			`this node has no table "trian"; it has "test", "train": start it with --data trian=FILE; did you mean "train"?`},
 		{"stranger", "", "active = [\"smith\"]\nlabel = " +
 			"\"y\"", `job "trial": active party "smith" is not among the job's parties`},
 	} {
