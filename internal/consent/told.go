@@ -335,7 +335,11 @@ func (t *Told) Sentences(c *contract.Contract, self string) []string {
 			add("Your labels are the same as last time.")
 		}
 	case OtherLabels:
-		add("Its labels are others than last time.")
+		if slices.Equal(labelHolders(c), []string{self}) {
+			add("Your labels are others than last time.")
+		} else {
+			add("Its labels are others than last time.")
+		}
 	}
 	if t.Trainings > 0 && j.Task == contract.TaskTrain && proposer != "you" {
 		add("%s has had %s on table %s in 30 days.", proposer, wording.Count(t.Trainings, "training"), j.Table)

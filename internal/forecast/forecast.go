@@ -132,10 +132,10 @@ func (f *Forecast) String() string {
 		said = append(said, about(f.Seconds)+" on machines like this one")
 	}
 	if f.Steps > 0 {
-		said = append(said, fmt.Sprintf("and %s for each step of the solver, of which there may be %d",
-			Seconds(f.StepSeconds), f.Steps))
+		said = append(said, fmt.Sprintf("and %s for each of up to %d steps of the solver, %s for all of them",
+			Seconds(f.StepSeconds), f.Steps, about(f.StepSeconds*float64(f.Steps))))
 	}
-	text := strings.Join(said, " ") + "; you send " + f.Sent.String() + ", receive " + f.Received.String()
+	text := strings.Join(said, ", ") + "; you send " + f.Sent.String() + ", receive " + f.Received.String()
 	if f.Unknown != "" || f.Together {
 		return text
 	}

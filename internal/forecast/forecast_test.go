@@ -221,7 +221,7 @@ func TestStepsOfALoss(t *testing.T) {
 	if o := f.Against(Came{Seconds: 3, Sessions: 1}); o.SecondsOff != nil {
 		t.Errorf("seconds are %v off, and nobody had forecast them", *o.SecondsOff)
 	}
-	if !strings.Contains(f.String(), "for each step of the solver, of which there may be 50") {
+	if !strings.Contains(f.String(), "for each of up to 50 steps of the solver, ") {
 		t.Errorf("it says %q", f)
 	}
 }

@@ -74,7 +74,7 @@ func CardFacts(c *node.Card) [][2]string {
 // NoFigures says why a card has none.
 func NoFigures(c *node.Card) string {
 	return fmt.Sprintf("%s has no figures of this training: they are with who has labels and scores of the same rows. A "+
-		"prediction of rows that have labels makes them.", c.Self)
+		"prediction of rows that have labels makes them, and hanse result of that prediction prints them.", c.Self)
 }
 
 // Card prints a model card, in lines of at most 80 characters.

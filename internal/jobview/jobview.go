@@ -182,9 +182,9 @@ func Report(out io.Writer, r *jobs.Report, whole bool, steps *Steps) error {
 			return err
 		}
 	} else if r.Trained != nil && r.Trained.TrainError == nil {
-		terminal.Sentence(out, "", "there are no figures yet: this training shows nobody the scores of its rows. They come "+
-			"with the first prediction of rows whose labels this node has, and cost nothing beside its scores: of a sealed "+
-			"model up to 10 bits a row, listed in that job's contract")
+		terminal.Sentence(out, "", "a training like this has no figures, since it shows nobody the scores of its rows. A "+
+			"prediction of rows whose labels this node has does, and they cost nothing beside its scores: of a sealed model up "+
+			"to 10 bits a row, listed in that job's contract")
 	}
 	fmt.Fprintf(out, "\nwhat left %s's machine in the last session, against the contract\n", r.Party)
 	if whole {

@@ -106,7 +106,8 @@ func TestDifferentRowsAreCounted(t *testing.T) {
 	}
 	l.startAll()
 	refused(t, l, "", activeBank, "bank has 50 rows and insurer has 47, and not all are common: "+
-		"find those that are with hanse align --name common, and propose the job anew with rows = \"common\"")
+		"find those that are with hanse align --name common-train --table train --parties bank,insurer,telco,retailer, then "+
+		"propose the job anew with rows = \"common-train\"")
 }
 
 // TestDataThatChangedAfterConsentPausesTheJob until the old table is back, as the message says.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -382,6 +383,10 @@ func (c *Client) ask(ctx context.Context, method, path string, body io.Reader) (
 				c.dir)
 		}
 		if errors.As(err, &op) && op.Op == "dial" {
+			if _, err := os.Stat(c.dir); errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%w in %s, and there is no such folder: say with --dir which is your node's", errNoNode,
+					c.dir)
+			}
 			return nil, fmt.Errorf("%w in %s: start one with hanse node --dir %s", errNoNode, c.dir, c.dir)
 		}
 		return nil, err

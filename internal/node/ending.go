@@ -260,7 +260,25 @@ func reasonOfEnding(c *contract.Contract, e *contract.Ending, self, cause string
 	case e.By == self:
 		return cmp.Or(cause, e.Why())
 	}
+	if isTooFew(e) {
+		return e.Why()
+	}
 	return e.By + ": " + e.Why()
+}
+
+// isTooFew reports whether a job ended because too few rows are common: no party's fault, whoever says it first.
+func isTooFew(e *contract.Ending) bool { return slices.Contains(codesOf(e), fault.CodeTooFew) }
+
+// codesOf are the codes that a job failed by: its end's own, and the one that another party told of before.
+func codesOf(e *contract.Ending) []fault.Code {
+	if e.Fault == nil {
+		return nil
+	}
+	codes := []fault.Code{e.Fault.Code}
+	if e.Fault.Code == fault.CodeSays && len(e.Fault.Names) > 1 {
+		codes = append(codes, fault.Code(e.Fault.Names[1]))
+	}
+	return codes
 }
 
 // asSaid is whose word an ending is, where another party's.
@@ -281,6 +299,9 @@ func endingText(c *contract.Contract, e *contract.Ending, self string) string {
 	case contract.OutcomeExpired:
 		return fmt.Sprintf("job %q expired%s: not all had consented by %s, or no session had begun; propose it anew",
 			c.Job.Name, asSaid(e, self), c.Job.Expires)
+	}
+	if isTooFew(e) {
+		return fmt.Sprintf("job %q failed: %s", c.Job.Name, e.Why())
 	}
 	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
 }

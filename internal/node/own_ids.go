@@ -77,10 +77,7 @@ func (n *Node) ownIDsAfter(s *jobState, e *contract.Ending) []string {
 		s.contract.Parties[s.contract.Job.Index(n.nameIn(s.contract))].Rows == 0 {
 		return nil
 	}
-	codes := []fault.Code{e.Fault.Code}
-	if e.Fault.Code == fault.CodeSays && len(e.Fault.Names) > 1 { // somebody before it said so
-		codes = append(codes, fault.Code(e.Fault.Names[1]))
-	}
+	codes := codesOf(e)
 	if !slices.Contains(codes, fault.CodeTooFew) && !slices.Contains(codes, fault.CodeRows) {
 		return nil
 	}

@@ -227,8 +227,10 @@ func (n *Node) ask(ctx context.Context, p contract.Party, method string, request
 			} else if said != nil && said.Remote {
 				why = said.Said.String()
 			}
-			listen(jobs.Event{Kind: jobs.EventWaiting, Time: told, Who: []string{p.Name}, Since: since,
-				Text: fmt.Sprintf("waiting for %s%s: %s", p.Name, lasting(since), why)})
+			if ctx.Err() == nil { // else another party's answer ends the question
+				listen(jobs.Event{Kind: jobs.EventWaiting, Time: told, Who: []string{p.Name}, Since: since,
+					Text: fmt.Sprintf("waiting for %s%s: %s", p.Name, lasting(since), why)})
+			}
 		}
 		if err := pause(ctx, retryEvery); err != nil {
 			return fmt.Errorf("waiting for %s: %w", p.Name, err)

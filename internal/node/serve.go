@@ -148,8 +148,12 @@ func (n *Node) mayPropose(from keys.ID, job *contract.Job) error {
 			n.memberName(from))
 	}
 	if job.Index(n.name()) < 0 || job.Index(job.Proposer) < 0 {
-		return faults.Errorf(fault.CodeJob, "job %q: its parties are %s; both %s and the proposer must be among them",
-			job.Name, strings.Join(job.Parties, ", "), n.name())
+		among := n.name() + ", who is asked,"
+		if job.Proposer == n.name() {
+			among = n.name() + ", who proposes it,"
+		}
+		return faults.Errorf(fault.CodeJob, "job %q: its parties are %s; %s must be among them, and so must its proposer",
+			job.Name, strings.Join(job.Parties, ", "), among)
 	}
 	if err := job.CheckExpiry(n.config.Now()); err != nil {
 		return faults.OrElse(fault.CodeJob, err)

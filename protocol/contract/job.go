@@ -219,7 +219,7 @@ func (j *Job) validate() error {
 	}
 	// Checks the parties' number and names.
 	if len(j.Parties) < 2 || len(j.Parties) > keys.MaxMembers {
-		return fmt.Errorf("parties has %d names, want 2 to %d", len(j.Parties), keys.MaxMembers)
+		return fmt.Errorf("parties names %d, want 2 to %d", len(j.Parties), keys.MaxMembers)
 	}
 	seen := make(map[string]bool, len(j.Parties))
 	for i, p := range j.Parties {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -23,14 +24,38 @@ func (j *Jobs) Fit(job *contract.Job, all []contract.Facts) error {
 	all = withData(all)
 	for _, f := range all {
 		if f.Rows != all[0].Rows {
-			err := fmt.Errorf("%s has %d rows and %s has %d, and not all are common: find those that are with "+
-				"hanse align --name common, and propose the job anew with rows = \"common\"",
-				all[0].Name, all[0].Rows, f.Name, f.Rows)
+			err := fmt.Errorf("%s has %d rows and %s has %d, and not all are common: find those that are with %s",
+				all[0].Name, all[0].Rows, f.Name, f.Rows, j.findCommon(job, all))
 			return &faults.Error{Code: fault.CodeRows, Err: err,
 				Names: []string{all[0].Name, f.Name}, Numbers: []int64{int64(all[0].Rows), int64(f.Rows)}}
 		}
 	}
 	return nil
+}
+
+// findCommon is the command that finds the rows that all parties with data have, and what to do with them then.
+func (j *Jobs) findCommon(job *contract.Job, all []contract.Facts) string {
+	name := "common-" + job.Table
+	command := "hanse align --name " + name
+	if job.Task == contract.TaskPredict {
+		command += " --for predict"
+	}
+	command += " --table " + job.Table
+	var names, ids []string
+	for _, f := range all {
+		names = append(names, f.Name)
+	}
+	for _, id := range j.Charter().Identifiers {
+		ids = append(ids, id.Name)
+	}
+	if len(ids) > 0 {
+		command += " --keys " + strings.Join(ids, ",")
+	}
+	command += " --parties " + strings.Join(names, ",")
+	if job.Task == contract.TaskPredict {
+		return command + ", then say --rows " + name + " to hanse predict"
+	}
+	return command + fmt.Sprintf(", then propose the job anew with rows = %q", name)
 }
 
 // withData returns the parties that bring rows.
