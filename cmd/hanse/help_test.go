@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // TestHelpOfEveryCommand asks the program, each command and each command below it for help, in every way people do.
@@ -25,6 +29,15 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			if name := strings.Join(words, " ") + " - "; code != 0 || errOut.Len() > 0 || !strings.Contains(out.String(), name) {
 				t.Errorf("%q: exit code %d, %q on standard error, want 0, nothing, and the help of %q; got %.200q", args, code,
 					errOut.String(), name, out.String())
+			}
+		}
+		var help bytes.Buffer
+		run(t.Context(), append(words[:len(words):len(words)], "--help"), &help, io.Discard)
+		for line := range strings.Lines(help.String()) {
+			const example = "      "
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > wording.Columns &&
+				!strings.HasPrefix(line, example) {
+				t.Errorf("the help of %q has %d characters in the line %q", words, n, line)
 			}
 		}
 		for _, c := range below {
