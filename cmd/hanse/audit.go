@@ -153,6 +153,10 @@ func runAudit(c *cli.Context) error {
 	for _, said := range auditing.Note(c.Context, in, r) {
 		terminal.Sentence(c.App.ErrWriter, "", said)
 	}
+	if terminal.IsTerminal(c.App.Writer) { // what stood first has scrolled away
+		terminal.Sentence(terminal.Painted(c.App.Writer), "", fmt.Sprintf("%s: %s", strings.ToUpper(string(r.Verdict)),
+			r.Summary))
+	}
 	return auditing.Verdict(r)
 }
 

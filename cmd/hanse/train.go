@@ -156,6 +156,9 @@ job at any time. The command ends with 0 when the job is done at all its parties
 			if err != nil {
 				return err
 			}
+			if _, err := contract.ParseJob(text); err != nil {
+				return fmt.Errorf("%s: %w", c.Args().First(), err)
+			}
 			if c.IsSet("positive") {
 				if text, err = withPositive(text, c.String("positive")); err != nil {
 					return err

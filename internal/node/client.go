@@ -384,8 +384,8 @@ func (c *Client) ask(ctx context.Context, method, path string, body io.Reader) (
 		}
 		if errors.As(err, &op) && op.Op == "dial" {
 			if _, err := os.Stat(c.dir); errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("%w in %s, and there is no such folder: say with --dir which is your node's", errNoNode,
-					c.dir)
+				return nil, fmt.Errorf("%w in %s, which is no folder: name your node's with --dir, or start one there by hanse "+
+					"node", errNoNode, c.dir)
 			}
 			return nil, fmt.Errorf("%w in %s: start one with hanse node --dir %s", errNoNode, c.dir, c.dir)
 		}
