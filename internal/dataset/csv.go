@@ -33,6 +33,61 @@ type csvFile struct {
 	skipped []int      // their numbers
 	before  int        // lines before the header
 	blank   int        // rows without any cell, which are left out
+	rivals  []rival    // other signs that may separate the columns
+}
+
+// rival is a sign that stands in the header as often as what separates the columns, or more often.
+type rival struct {
+	sign, word string
+	count      int
+}
+
+// delimiters are the signs that can separate columns, and what the option calls them.
+var delimiters = []rival{
+	{sign: ";", word: ";"}, {sign: "\t", word: tab}, {sign: "|", word: "|"}, {sign: ",", word: ","},
+}
+
+// in says how often the sign stands in the cells of a row.
+func (r *rival) in(row []string) (count int) {
+	for _, cell := range row {
+		count += strings.Count(strings.TrimSpace(cell), r.sign)
+	}
+	return count
+}
+
+// rivalsIn finds the rivals of what separates the columns, unless the owner or the file has said what does.
+func (f *csvFile) rivalsIn(header []string) {
+	if f.typed != nil || f.before > 0 || f.opts.separates() {
+		return
+	}
+	for _, r := range delimiters {
+		if r.count = r.in(header); r.count > 0 && r.count >= len(header)-1 {
+			f.rivals = append(f.rivals, r)
+		}
+	}
+}
+
+// separatedOtherwise says that a rival stands as often in each row as in the header, so that the columns are probably
+// other ones.
+func (f *csvFile) separatedOtherwise() error {
+	if len(f.rivals) == 0 || len(f.ids)+len(f.skipped) == 0 {
+		return nil
+	}
+	r, own := f.rivals[0], ""
+	for _, d := range delimiters {
+		if d.sign == string(f.rows.Comma) {
+			own = d.word
+		}
+	}
+	times := fmt.Sprintf("%d times", r.count)
+	if r.count == 1 {
+		times = "once"
+	}
+	short := fmt.Sprintf("line 1 and each row have %q %s in what is read as cells, so that it seems to separate the "+
+		"columns", r.sign, times)
+	long := fmt.Errorf("%s: %s, or %s if it does not", short, f.opts.home.put(optionLine("delimiter", r.word)),
+		optionLine("delimiter", own))
+	return &optionError{long, short, Options{Delimiter: r.word}}
 }
 
 // flaw is what is wrong with rows, each of which can be skipped.
@@ -129,6 +184,7 @@ func (f *csvFile) readHeader() error {
 	if err != nil {
 		return err
 	}
+	f.rivalsIn(line)
 	if f.head, err = f.newHeader(line); err != nil {
 		return err
 	}
@@ -167,6 +223,7 @@ func (f *csvFile) readRows() error {
 		if f.opts.First > 0 && len(f.ids) == f.opts.First {
 			break
 		}
+		f.rivals = slices.DeleteFunc(f.rivals, func(r rival) bool { return r.in(cells) != r.count })
 		// Takes one row apart.
 		at := place{row: len(f.ids) + len(f.skipped) + 1}
 		if f.typed == nil {
@@ -225,6 +282,9 @@ func (f *csvFile) readRows() error {
 	}
 	if len(f.ids) == 0 && len(f.flaws) == 0 {
 		return errNoRows
+	}
+	if err := f.separatedOtherwise(); err != nil {
+		return err
 	}
 	if f.typed == nil {
 		return nil

@@ -151,3 +151,18 @@ func TestTextsStayWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatSeparatesIsNotDoubted where the owner or the file says it, or a row has the other sign less often.
+func TestWhatSeparatesIsNotDoubted(t *testing.T) {
+	for _, c := range []struct {
+		content string
+		o       Options
+	}{
+		{"id,a;b\n1,2;3\n2,3;4\n", Options{Delimiter: ","}},
+		{"sep=,\nid,a;b\n1,2;3\n2,3;4\n", Options{}},
+		{"id,a;b\n1,u;v\n2,w\n", Options{}},
+		{"id,a;b,c\n1,2;3,4\n2,3;4,5\n", Options{}},
+	} {
+		mustRead(t, c.content, asCSV, c.o)
+	}
+}

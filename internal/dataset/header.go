@@ -75,7 +75,7 @@ func (p *parser) newHeader(cells []string) (*header, error) {
 
 // oneColumn refuses a first line of one column that seems to be several.
 func (p *parser) oneColumn(name string) error {
-	for _, d := range []struct{ sign, word string }{{";", ";"}, {"\t", tab}, {"|", "|"}, {",", ","}} {
+	for _, d := range delimiters {
 		switch {
 		case !strings.Contains(name, d.sign):
 		case p.opts.comma() == rune(d.sign[0]):

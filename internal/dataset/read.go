@@ -164,7 +164,11 @@ func parseReading(s *source.Source, as format, o Options, lim limits) (*Reading,
 	if err := reading.csv.readHeader(); err != nil {
 		return nil, err
 	}
-	if reading.broken = reading.csv.readRows(); reading.broken == nil && len(reading.csv.flaws) > 0 {
+	reading.broken = reading.csv.readRows()
+	if lacks := new(optionError); errors.As(reading.broken, &lacks) {
+		return nil, reading.broken
+	}
+	if reading.broken == nil && len(reading.csv.flaws) > 0 {
 		reading.broken = reading.csv.flaws[0].err
 	}
 	reading.csv.sort()
