@@ -49,7 +49,7 @@ func (f *csvFile) advise(o *Options, m missing) *advice {
 			numbers = append(numbers, c)
 		}
 	}
-	f.adviseNumbers(a, o, numbers)
+	f.adviseNumbers(a, o, numbers, uses)
 	f.adviseMissing(a, o, m, uses)
 	a.adviseDates(o, m, uses)
 	return a
@@ -87,14 +87,14 @@ func (f *csvFile) weigh(columns []*cells, had string, wants func(c *cells) strin
 	return winner, by
 }
 
-// adviseNumbers finds one notation for the numbers of a table, and names the columns that have another.
-func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
+// adviseNumbers finds one notation for the numbers of a table, and names the columns that have another. uses are all
+// columns.
+func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) {
 	columns = slices.DeleteFunc(columns, func(c *cells) bool {
 		if why := c.study().fault(); why != "" {
 			c.said, c.odd = why+orIgnore, true
-			return true
 		}
-		return false
+		return c.odd
 	})
 	if f.typed != nil { // what is no text has no notation of its own
 		for _, c := range columns {
@@ -105,6 +105,39 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
 		}
 		return
 	}
+	decimal, columns := f.oneDecimal(o, columns)
+	if decimal == "" && (o.Decimal != "" || o.Thousands == ",") {
+		decimal = f.numbered.decimals()
+	}
+	thousands, columns := f.oneThousands(o, decimal, columns)
+	columns = f.apartFromCodes(o, columns, uses)
+	units := slices.Clone(o.Units)
+	for _, c := range columns {
+		units = union(units, c.study().wanted())
+	}
+	if len(units) > len(o.Units) {
+		a.lines = append(a.lines, optionList("units", units))
+	}
+	if decimal != "" && decimal != f.numbered.decimals() {
+		a.lines = append(a.lines, optionLine("decimal", decimal))
+	}
+	switch {
+	case thousands != "" && thousands != o.Thousands:
+		a.lines = append(a.lines, optionLine("thousands", thousands))
+	case thousands == "" && o.Thousands != "" && o.Thousands == decimal:
+		a.lines = append(a.lines, optionLine("thousands", ""))
+	}
+	if decimal == "" {
+		f.chooseDecimal(a, o, columns)
+	}
+	for _, c := range columns {
+		f.sayNumbers(c, o, decimal)
+	}
+}
+
+// oneDecimal finds what stands before the decimals of most columns, "" where none says it, and takes out those of which
+// it does not.
+func (f *csvFile) oneDecimal(o *Options, columns []*cells) (string, []*cells) {
 	decimal, by := f.weigh(columns, f.numbered.decimals(), func(c *cells) string {
 		switch s := c.study(); {
 		case s.commas() != nil:
@@ -114,17 +147,7 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
 		}
 		return ""
 	})
-	apart := func(winner string, by map[string][]*cells, say func(c, other *cells) string) {
-		for want, odd := range by {
-			for _, c := range odd {
-				if want != winner {
-					c.said, c.odd = say(c, by[winner][0]), true
-				}
-			}
-		}
-		columns = slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
-	}
-	apart(decimal, by, func(c, other *cells) string {
+	columns = apart(columns, decimal, by, func(c, other *cells) string {
 		sign := func(c *cells) (*sample, string) {
 			if s := c.study(); s.commas() != nil {
 				return s.commas(), "comma"
@@ -141,69 +164,107 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns []*cells) {
 		f.groupedOtherwise(decimal, columns)
 		columns = slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
 	}
-	known := decimal
-	if known == "" && (o.Decimal != "" || o.Thousands == ",") {
-		known = f.numbered.decimals()
-	}
-	thousands, by := f.weigh(columns, o.Thousands, func(c *cells) string { return c.study().between(known) })
-	apart(thousands, by, func(c, other *cells) string {
+	return decimal, columns
+}
+
+// oneThousands finds what stands between the thousands of most columns, and takes out those that have something else
+// there.
+func (f *csvFile) oneThousands(o *Options, decimal string, columns []*cells) (string, []*cells) {
+	thousands, by := f.weigh(columns, o.Thousands, func(c *cells) string { return c.study().between(decimal) })
+	return thousands, apart(columns, thousands, by, func(c, other *cells) string {
 		return fmt.Sprintf("its numbers are written %s, and those of column %s %s, and a table has one of them: write "+
-			"column %s so, or ignore it", c.study().describe(known), quote(other.name),
-			other.study().describe(known), quote(c.name))
+			"column %s so, or ignore it", c.study().describe(decimal), quote(other.name),
+			other.study().describe(decimal), quote(c.name))
 	})
-	units, comma, point := slices.Clone(o.Units), (*sample)(nil), (*sample)(nil)
+}
+
+// apart says of the columns that want something else than the winner why they are left out, and returns the others.
+func apart(columns []*cells, winner string, by map[string][]*cells, say func(c, other *cells) string) []*cells {
+	for want, odd := range by {
+		for _, c := range odd {
+			if want != winner {
+				c.said, c.odd = say(c, by[winner][0]), true
+			}
+		}
+	}
+	return slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
+}
+
+// apartFromCodes takes out the columns whose units stand in codes of other columns, which would become numbers with
+// them: 12 A beside 2A and 3B.
+func (f *csvFile) apartFromCodes(o *Options, columns, uses []*cells) []*cells {
+	codes := slices.DeleteFunc(slices.Clone(uses), func(c *cells) bool {
+		return c.over || slices.Contains(o.Categorical, c.name) || c.dates.order() != "" || c.study().are()
+	})
+	for _, c := range columns {
+		wanted := slices.DeleteFunc(c.study().wanted(), func(unit string) bool { return slices.Contains(o.Units, unit) })
+		for _, unit := range wanted {
+			d, code := readBy(codes, notation{".", "", []string{unit}})
+			if d == nil {
+				continue
+			}
+			c.said, c.odd = fmt.Sprintf("its cells are numbers %s, and with that as a unit so is %s of column %s: %s, or write "+
+				"column %s without", c.study().describe(""), code, quote(d.name), d.asCodes(), quote(c.name))+orIgnore, true
+			break
+		}
+	}
+	return slices.DeleteFunc(columns, func(c *cells) bool { return c.odd })
+}
+
+// readBy returns the first column that has a text which is a number in a notation and is read as none, with the text;
+// nil where there is none.
+func readBy(columns []*cells, n notation) (*cells, *sample) {
+	for _, c := range columns {
+		for i, text := range c.texts {
+			_, now := c.numbered.parse(text)
+			if _, then := n.parse(text); now == isText && then == isNumber {
+				return c, &sample{text, c.first[i], 1}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// chooseDecimal leaves to a person what stands before the decimals, where no column says it and some could be read in
+// two ways.
+func (f *csvFile) chooseDecimal(a *advice, o *Options, columns []*cells) {
+	var comma, point *sample
 	for _, c := range columns {
 		s := c.study()
-		units = union(units, s.wanted())
-		if known == "" && s.eitherComma.cells > 0 && comma == nil {
+		if s.eitherComma.cells > 0 && comma == nil {
 			comma = &s.eitherComma
 		}
-		if known == "" && s.eitherPoint.cells > 0 && point == nil && (s.hidden.cells > 0 ||
+		if s.eitherPoint.cells > 0 && point == nil && (s.hidden.cells > 0 ||
 			o.Decimal == "" && c.points.areThousands(f.semicolons())) {
 			point = &s.eitherPoint
 		}
 	}
-	if len(units) > len(o.Units) {
-		a.lines = append(a.lines, optionList("units", units))
-	}
-	if known != "" && known != f.numbered.decimals() {
-		a.lines = append(a.lines, optionLine("decimal", known))
-	}
+	line := optionLine("decimal", ",")
 	switch {
-	case thousands != "" && thousands != o.Thousands:
-		a.lines = append(a.lines, optionLine("thousands", thousands))
-	case thousands == "" && o.Thousands != "" && o.Thousands == known:
-		a.lines = append(a.lines, optionLine("thousands", ""))
-	}
-	switch line := optionLine("decimal", ","); {
 	case comma != nil:
 		long, short := readTwice(comma.text, ",")
 		a.choice = fmt.Sprintf("%s if %s is %s, or %s if it is %s", a.put(optionLine("thousands", ",")),
-			quote(comma.text), long,
-			line, short)
+			quote(comma.text), long, line, short)
 	case point != nil:
 		long, short := readTwice(point.text, ".")
 		a.choice = fmt.Sprintf("%s if %s is %s, or %s if it is %s", a.put(line, optionLine("thousands", ".")),
 			quote(point.text), long, optionLine("decimal", "."), short)
 	}
-	for _, c := range columns {
-		s := c.study()
-		switch {
-		case s.hidden.cells > 0:
-		case known == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && c.points.areThousands(f.semicolons()):
-			c.said = fmt.Sprintf("the point in %s can stand between thousands or before decimals", &s.eitherPoint)
-			c.unsure, c.cured = true, true
-			continue
-		case known == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:
-			long, short := readTwice(s.eitherPoint.text, ".")
-			c.said = fmt.Sprintf("points stand between thousands in this table, so that %s is %s: if it is %s, "+
-				"write column %s with commas", &s.eitherPoint, long, short, quote(c.name))
-			continue
-		default:
-			continue
-		}
-		c.unsure = known == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
-		c.said, c.cured = "its cells are numbers "+s.describe(known), true
+}
+
+// sayNumbers says how the numbers of a column are written where this stands before the decimals: "" is not known.
+func (f *csvFile) sayNumbers(c *cells, o *Options, decimal string) {
+	switch s := c.study(); {
+	case s.hidden.cells > 0:
+		c.unsure = decimal == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
+		c.said, c.cured = "its cells are numbers "+s.describe(decimal), true
+	case decimal == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && c.points.areThousands(f.semicolons()):
+		c.said = fmt.Sprintf("the point in %s can stand between thousands or before decimals", &s.eitherPoint)
+		c.unsure, c.cured = true, true
+	case decimal == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:
+		long, short := readTwice(s.eitherPoint.text, ".")
+		c.said = fmt.Sprintf("points stand between thousands in this table, so that %s is %s: if it is %s, "+
+			"write column %s with commas", &s.eitherPoint, long, short, quote(c.name))
 	}
 }
 

@@ -124,8 +124,8 @@ func (c *cells) add(cell string, at place) {
 	}
 	v := c.value(cell, c.order)
 	switch {
-	case math.IsNaN(v) && c.order == "" && c.written.are(): // of other texts nothing more is to be learnt
-		c.written.add(cell, at, 1, c.numbered)
+	case c.order == "" && c.written.are() && (math.IsNaN(v) || slices.ContainsFunc(c.written.units, isShare)):
+		c.written.add(cell, at, 1, c.numbered) // of other texts nothing more is to be learnt
 	case isNines(v) && c.order == "":
 		c.written.noteNines(cell, at, 1)
 	}

@@ -110,10 +110,18 @@ func unlike(beside [][2]string, bare int) string {
 			return "which are not the same"
 		}
 	}
-	if bare > 0 && slices.Contains([]string{"%", "‰", "percent", "pct", "bps"}, first[1]) {
+	share := func(u [2]string) bool {
+		return isShare(u[0]) || isShare(u[1])
+	}
+	if bare > 0 && slices.ContainsFunc(beside, share) {
 		return "and others have none, of which nobody knows whether 1 is all or a hundredth"
 	}
 	return ""
+}
+
+// isShare reports whether a unit is a part of a whole.
+func isShare(unit string) bool {
+	return slices.Contains([]string{"%", "‰", "percent", "pct", "bps"}, unit)
 }
 
 // quoted quotes words as TOML has them.

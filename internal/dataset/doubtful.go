@@ -110,7 +110,9 @@ var (
 	clocked = regexp.MustCompile(`^\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[AaPp][Mm])?$`)
 	monthly = regexp.MustCompile(`(?i)^(` + monthNames + `[-/ ]*(\d\d|\d{4})|` +
 		`(19|20)\d\d[-/. ]?[qw]\d\d?|(19|20)\d\d[-/.]\d\d?|\d\d?[-/.](19|20)\d\d|q\d[-/ ]?(19|20)\d\d)$`)
-	monthWord = regexp.MustCompile(`(?i)^([a-z]+,? )?(\d\d?(\.|st|nd|rd|th)? ` + monthNames + `,? \d{4}|` +
+	evenSum     = regexp.MustCompile(`^[^-–—]*\d[.,] ?[-–—]+$`)
+	minusBehind = regexp.MustCompile(`^[0-9.,]+ ?-$`)
+	monthWord   = regexp.MustCompile(`(?i)^([a-z]+,? )?(\d\d?(\.|st|nd|rd|th)? ` + monthNames + `,? \d{4}|` +
 		monthNames + ` \d\d?(st|nd|rd|th)?,? \d{4})`)
 )
 
@@ -122,7 +124,7 @@ func (c *cells) doubtfulTexts() string {
 	if c.said != "" {
 		return c.said
 	}
-	dated, short, times, months, named, foreign, words := 0, 0, 0, 0, 0, 0, 0
+	dated, short, times, months, named, foreign, words, even, below := 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for _, text := range c.texts {
 		for _, order := range []string{ISO, DayMonthYear, MonthDayYear} {
 			if _, ok := parseDate(text, order); ok {
@@ -136,6 +138,7 @@ func (c *cells) doubtfulTexts() string {
 		}{
 			{shortYear.MatchString(text), &short}, {clocked.MatchString(text), &times},
 			{monthly.MatchString(text), &months}, {monthWord.MatchString(text), &named},
+			{evenSum.MatchString(text), &even}, {minusBehind.MatchString(text), &below},
 			{strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }), &foreign},
 		} {
 			if kind.is {
@@ -146,6 +149,10 @@ func (c *cells) doubtfulTexts() string {
 	}
 	n := len(c.texts)
 	switch {
+	case n > 0 && 2*even >= n:
+		return `its cells are sums without cents: write 12 in the place of "12.-"` + orIgnore
+	case n > 0 && below == n:
+		return "all its cells have a minus behind: write -12 if they are numbers below zero"
 	case 2*short > n:
 		return "its cells are dates whose years have two digits: write years with four" + orIgnore
 	case 2*named > n:

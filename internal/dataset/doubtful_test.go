@@ -80,6 +80,9 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("%v", pick("68 %", "0.7", "12 %")), `and others have none, of which nobody knows whether 1 is all or a hundredth`},
 		{say("%v 5%d", pick("EUR", "USD"), n(1, 10, 0)), `its cells are numbers with "EUR" and "USD", which are not the same`},
 		{say("%v", pick("EUR 5", "6 €", "7", "EUR 8", "9 €")), `its cells are numbers with "EUR" and "€"`},
+		{say("%v", pick("12.-", "15.-", "120,-", "1'300.--")), `its cells are sums without cents: write 12 in the place of`},
+		{say("%v", pick("12,-", "15,50")), `its cells are sums without cents`},
+		{say("%v", pick("1-", "2-", "3-")), `all its cells have a minus behind: write -12 if they are numbers below zero`},
 		{say("%v %d", pick("March", "Mars", "Jane"), n(1, 5, 1)), ""},
 		{say("%v", pick("A:1", "10:99", "x")), ""},
 	} {

@@ -163,7 +163,9 @@ func (n *notation) bare(cell string) (body, sign, units string, ok bool) {
 		body, sign = strings.Trim(inner, blanks), "-"
 	}
 	if rest, is := strings.CutSuffix(body, behind); is && sign == "" && slices.Contains(n.units, behind) {
-		body, sign = strings.TrimRight(rest, blanks), "-"
+		if body, sign = strings.TrimRight(rest, blanks), "-"; strings.HasSuffix(body, ".") || strings.HasSuffix(body, ",") {
+			return "", "", "", false // 12.- is 12
+		}
 	}
 	if unit := n.unit(body, strings.HasPrefix); unit != "" {
 		body, units = strings.TrimLeft(strings.TrimPrefix(body, unit), blanks), unit

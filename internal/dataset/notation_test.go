@@ -78,6 +78,8 @@ func TestNumbersAsFilesWriteThem(t *testing.T) {
 		{Options{Units: []string{"-"}}, "-7-", ""},
 		{Options{Units: []string{"-"}}, "7--", ""},
 		{Options{Units: []string{"-"}}, "-", ""},
+		{Options{Units: []string{"-"}}, "7.-", ""}, // seven francs
+		{Options{Units: []string{"-"}, Decimal: ","}, "7,-", ""},
 		{Options{Units: []string{"-", "EUR"}, Decimal: ",", Thousands: "."}, "1.234,50- EUR", ""},
 		{Options{Units: []string{"-", "EUR"}, Decimal: ",", Thousands: "."}, "1.234,50 EUR-", "-1234.50"},
 		{Options{}, "\u22127.5", "-7.5"},
@@ -354,6 +356,54 @@ func TestOneNotationReadsATable(t *testing.T) {
 		o := followed(t, c.o, s.Options)
 		if again := survey(t, c.content, o); len(again.Options)+len(again.Faults()) > 0 {
 			t.Errorf("%q read with %+v: %s, %s", c.content, o, again.Options, again.Faults())
+		}
+	}
+}
+
+// TestAdviceOfUnitsLeavesCodesAlone: what would make numbers of another column's codes is not advised, and both columns
+// are named.
+func TestAdviceOfUnitsLeavesCodesAlone(t *testing.T) {
+	for _, c := range []struct{ number, code, said string }{
+		{"%d5 A", "2A 3B 4A", `column "n": its cells are numbers with "A", and with that as a unit so is "2A" in row 1 ` +
+			`(line 2) of column "code": put categorical = ["code"] into the table's options if these are codes, or write ` +
+			`column "n" without, or ignore the column`},
+		{"%d5 V", "V2 V3 V1", `so is "V2" in row 1 (line 2) of column "code"`},
+		{"%d5 t", "1C 2B 5t", `so is "5t" in row 3 (line 4) of column "code"`},
+		{"%d5 A", "1A 2A 3A", `so is "1A" in row 1 (line 2) of column "code"`},
+		{"%d5-", "1- 2- 3-", `so is "1-" in row 1 (line 2) of column "code"`},
+		{"(%d5)", "(1) a b", `so is "(1)" in row 1 (line 2) of column "code"`},
+	} {
+		content, codes := "id,n,code\n", strings.Fields(c.code)
+		for i := range 12 {
+			content += fmt.Sprintf("%d,"+c.number+",%s\n", i, i+1, codes[i%len(codes)])
+		}
+		content += fmt.Sprintf("99,7,%s\n", codes[0])
+		s := survey(t, content, Options{})
+		if said := strings.Join(s.Notes(), "\n"); !strings.Contains(said, c.said) || strings.Contains(said, "units = ") {
+			t.Errorf("%s beside %s: %s\nwant %s", c.number, c.code, said, c.said)
+		}
+		if got := strings.Join(s.Options, "; "); got != `ignore = ["n"]` {
+			t.Errorf("%s beside %s: %s", c.number, c.code, got)
+		}
+		listed := survey(t, content, Options{Categorical: []string{"code"}})
+		if got := strings.Join(listed.Options, "; "); !strings.HasPrefix(got, "units = ") {
+			t.Errorf("%s beside codes that are listed: %s", c.number, got)
+		}
+	}
+}
+
+// TestSharesOfAWholeAreHeldAgainstBareNumbers, also before the number and once a column has many texts.
+func TestSharesOfAWholeAreHeldAgainstBareNumbers(t *testing.T) {
+	many := make([]string, 0, 5000)
+	for i := range 4500 {
+		many = append(many, fmt.Sprintf("%d.%d%%", i/100, i%100))
+	}
+	for _, cells := range [][]string{{"%12", "%15", "%18", "0.15"}, append(many, "0.15", "0.25")} {
+		if _, said, _ := advised(t, cells, Options{}); !strings.Contains(said, "and others have none") {
+			t.Errorf("%q ...: %s", cells[0], said)
+		}
+		if _, said, _ := advised(t, cells, Options{Units: []string{"%"}}); !strings.Contains(said, "and others have none") {
+			t.Errorf("%q ... with the unit: %s", cells[0], said)
 		}
 	}
 }

@@ -98,7 +98,8 @@ const mostStrays = 8
 type numerals struct {
 	signs
 	texts, numbers, lettered, bare int // different ones: all, those that are numbers, with units in letters, with no units
-	brackets, minuses              bool
+	minuses                        int // different ones with a minus behind
+	brackets                       bool
 	units                          []string
 	beside                         [][2]string // the units before and behind the numbers
 	hidden                         sample      // numbers that are not read as such
@@ -159,7 +160,10 @@ func (s *numerals) add(text string, at place, cells int, n *notation) {
 			s.lettered++
 		}
 	}
-	s.brackets, s.minuses = s.brackets || d.brackets, s.minuses || d.minus
+	s.brackets = s.brackets || d.brackets
+	if d.minus {
+		s.minuses++
+	}
 	s.signs.add(d.body, text, at, cells)
 }
 
@@ -179,7 +183,8 @@ func (s *numerals) noteNines(text string, at place, cells int) {
 
 // are reports whether a column is one of numbers, or would be if they were read as such.
 func (s *numerals) are() bool {
-	return len(s.units) <= mostUnits && 2*s.numbers > s.texts && (s.lettered == 0 || s.numbers >= leastLettered)
+	return len(s.units) <= mostUnits && 2*s.numbers > s.texts && (s.lettered == 0 || s.numbers >= leastLettered) &&
+		(s.minuses == 0 || s.minuses < s.numbers)
 }
 
 // fault says why no options read the numbers of a column; "" where some do.
@@ -217,7 +222,7 @@ func (s *sample) quoted() string {
 // wanted returns the units that a table's options need for the column.
 func (s *numerals) wanted() []string {
 	units := slices.Clone(s.units)
-	if s.minuses {
+	if s.minuses > 0 {
 		units = append(units, behind)
 	}
 	if s.brackets {
@@ -245,7 +250,7 @@ func (s *numerals) between(decimal string) string {
 // describe says how the numbers are written where this stands before the decimals: "" is not known.
 func (s *numerals) describe(decimal string) string {
 	with := quoted(s.units)
-	if s.minuses {
+	if s.minuses > 0 {
 		with = append(with, "the minus behind")
 	}
 	if s.brackets {
