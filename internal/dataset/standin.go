@@ -107,7 +107,7 @@ func (c *cells) standIns(u use) []sample {
 				}
 			}
 		}
-		if !u.label && (len(found) > 0 || len(s.strays) == 0) {
+		if len(found) > 0 || len(s.strays) == 0 {
 			found = append(found, c.ninesOf(u.order)...)
 		}
 		return found
@@ -124,7 +124,7 @@ func (c *cells) standIns(u use) []sample {
 	}
 	for i, text := range c.texts {
 		v, class := c.numbered.parse(text)
-		if standsIn(text) && words > 0 || class == isNumber && isNines(v) && words > 1 && !u.label {
+		if standsIn(text) && words > 0 || class == isNumber && isNines(v) && words > 1 {
 			found = append(found, sample{text, c.first[i], c.counts()[i]})
 		}
 	}

@@ -194,11 +194,11 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	if kind == Categorical {
 		s.Kind, s.Levels, s.Features = KindCategory, len(column.Levels), len(column.Levels)+indicator
 		alike := cmp.Or(writtenTwice(c.texts), nearlyAlike(c.texts))
+		texts := c.doubtfulTexts()
 		if u.label {
-			s.Features, s.Says = 0, cmp.Or(c.said, alike)
+			s.Features, s.Says = 0, cmp.Or(c.said, alike, strings.TrimSuffix(texts, orIgnore))
 			return s
 		}
-		texts := c.doubtfulTexts()
 		c.mend = strings.HasSuffix(texts, orIgnore)
 		doubt := cmp.Or(alike, texts)
 		if c.said != "" && alike != "" {
@@ -228,12 +228,11 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	case len(c.units) > 1:
 		s.Says = fmt.Sprintf("its cells have the units %s, and but their numbers are read: unless these "+
 			"mean the same, first write all cells in one unit", wording.List(quoted(c.units), "and"))
-	case u.label:
 	case u.order != "":
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
 	case c.said != "":
 		s.Says = c.said
-	case c.numbersRows(rows):
+	case !u.label && c.numbersRows(rows):
 		s.Says = "it has another whole number in every row, as ids have: " + c.home.ignoring(c.name) + " if it is one"
 	default:
 		s.Says = c.doubtfulNumbers(column.Values)

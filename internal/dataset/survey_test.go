@@ -109,3 +109,38 @@ func TestTooManyLevels(t *testing.T) {
 		}
 	}
 }
+
+// TestOfALabelIsSaidWhatIsSaidOfAColumn: --label silences nothing.
+func TestOfALabelIsSaidWhatIsSaidOfAColumn(t *testing.T) {
+	for _, c := range []struct {
+		cell func(i int) string
+		o    Options
+		want string
+	}{
+		{func(i int) string { return fmt.Sprint([]int{-999, 20 + i%30}[min(i%6, 1)]) }, Options{}, `"-999" in 17 rows seems`},
+		{func(i int) string { return fmt.Sprintf("2004%02d15", i%12+1) }, Options{}, "its numbers read as days, as 20040115"},
+		{func(i int) string { return fmt.Sprintf("0%d", 10+i%30) }, Options{}, `"010" has zeros in front`},
+		{func(i int) string { return []string{"12%", "15%", "0.15"}[i%3] }, Options{}, "and others have none"},
+		{func(i int) string { return []string{"12%", "15%", "0.15"}[i%3] }, Options{Units: []string{"%"}},
+			"others have none"},
+		{func(i int) string { return []string{"12.-", "15.-", "20.-"}[i%3] }, Options{}, "its cells are sums without cents"},
+		{func(i int) string { return []string{"yes", "no", "99"}[i%3] }, Options{}, `"99" in 33 rows seems to stand for a`},
+		{func(i int) string { return fmt.Sprint(1000 + i) }, Options{}, ""}, // it is the label that was asked for, and no id
+		{func(i int) string { return fmt.Sprint(i%2*2 - 1) }, Options{}, ""},
+	} {
+		content := tableOf(100, "x,y", func(i int) string { return fmt.Sprintf("%d,%s", i%7, c.cell(i)) })
+		for _, label := range []string{"", "y"} {
+			o := c.o
+			o.Label = label
+			s := survey(t, content, o)
+			said := s.Columns[1].Says + s.Columns[1].Fault
+			if !strings.Contains(said, c.want) || label != "" && c.want == "" && said != "" {
+				t.Errorf("%s, ... with label %q: %s\nwant %s", c.cell(0), label, said, c.want)
+			}
+		}
+	}
+	pounds := "id,x,y\n1,\"0,5\",1.101\n2,\"1,5\",2.102\n3,\"2,5\",3.103\n"
+	if said := survey(t, pounds, Options{Label: "y"}).Columns[1].Says; !strings.Contains(said, `so that "1.101" in row`) {
+		t.Errorf("a label with points beside decimal commas: %s", said)
+	}
+}
