@@ -142,7 +142,7 @@ func (f *csvFile) oneDecimal(o *Options, columns []*cells) (string, []*cells) {
 		switch s := c.study(); {
 		case s.commas() != nil:
 			return ","
-		case s.points() != nil:
+		case s.points() != nil && !s.chapters.are():
 			return "."
 		}
 		return ""
@@ -235,7 +235,7 @@ func (f *csvFile) chooseDecimal(a *advice, o *Options, columns []*cells) {
 			comma = &s.eitherComma
 		}
 		if s.eitherPoint.cells > 0 && point == nil && (s.hidden.cells > 0 ||
-			o.Decimal == "" && c.points.areThousands(f.semicolons())) {
+			o.Decimal == "" && s.areThousands(".", f.separator())) {
 			point = &s.eitherPoint
 		}
 	}
@@ -258,7 +258,7 @@ func (f *csvFile) sayNumbers(c *cells, o *Options, decimal string) {
 	case s.hidden.cells > 0:
 		c.unsure = decimal == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
 		c.said, c.cured = "its cells are numbers "+s.describe(decimal), true
-	case decimal == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && c.points.areThousands(f.semicolons()):
+	case decimal == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && s.areThousands(".", f.separator()):
 		c.said = fmt.Sprintf("the point in %s can stand between thousands or before decimals", &s.eitherPoint)
 		c.unsure, c.cured = true, true
 	case decimal == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:
@@ -273,11 +273,11 @@ func (f *csvFile) sayNumbers(c *cells, o *Options, decimal string) {
 func (f *csvFile) groupedOtherwise(decimal string, columns []*cells) {
 	for _, c := range columns {
 		s := c.study()
-		sample, sign, like := &s.eitherPoint, "point", &c.points
+		sample, sign := &s.eitherPoint, "point"
 		if decimal == "," {
-			sample, sign, like = &s.eitherComma, "comma", &c.commas
+			sample, sign = &s.eitherComma, "comma"
 		}
-		if s.commas() != nil || s.points() != nil || sample.cells == 0 || !like.areThousands(false) {
+		if s.commas() != nil || s.points() != nil || !s.areThousands(decimal, ',') {
 			continue
 		}
 		c.said, c.odd = fmt.Sprintf("the %s in %s seems to stand between thousands, and those of other columns stand before "+
@@ -285,8 +285,13 @@ func (f *csvFile) groupedOtherwise(decimal string, columns []*cells) {
 	}
 }
 
-// semicolons reports whether semicolons separate the columns, as where commas stand before decimals.
-func (f *csvFile) semicolons() bool { return f.rows != nil && f.rows.Comma == ';' }
+// separator returns what separates the columns; 0 where the table is no text.
+func (f *csvFile) separator() rune {
+	if f.rows == nil {
+		return 0
+	}
+	return f.rows.Comma
+}
 
 // spaced puts a blank behind words.
 func spaced(words string) string {

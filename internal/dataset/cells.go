@@ -21,8 +21,6 @@ type cells struct {
 	numbered  *notation       // how its numbers are written
 	fault     *cellError      // why a source's cells cannot be read
 	coded     string          // a cell that loses something when it is read as a number
-	points    points          // whether points can stand between thousands
-	commas    points          // whether commas can
 
 	texts []string // the different ones, in order of appearance
 	first []place  // where each appears first
@@ -91,8 +89,6 @@ func (c *cells) add(cell string, at place) {
 			c.codes = append(c.codes, code)
 			return
 		}
-		c.points.add(cell, ".")
-		c.commas.add(cell, ",") // of more texts than a column keeps, the first ones say it
 		if len(c.texts) < c.maxLevels {
 			cell = strings.Clone(cell)
 			c.dates.add(cell)

@@ -41,38 +41,6 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 	return ""
 }
 
-// points say of a column's numbers whether their points, or commas, can stand between thousands: 17.123 beside 345, and
-// neither 17.1 nor 1234.
-type points struct {
-	grouped, whole int
-	otherwise      bool // some number says that they do not
-}
-
-// leastPoints is how many different numbers of both kinds there are before points are doubted.
-const leastPoints = 3
-
-// add looks at one text.
-func (p *points) add(cell, sign string) {
-	body := strings.TrimPrefix(cell, "-")
-	parts := strings.Split(body, sign)
-	switch {
-	case p.otherwise:
-	case strings.Trim(body, "0123456789"+sign) != "" || len(parts[0]) == 0 || len(parts[0]) > 3,
-		len(parts) > 1 && (parts[0][0] == '0' || slices.ContainsFunc(parts[1:], func(s string) bool { return len(s) != 3 })):
-		p.otherwise = true
-	case len(parts) > 1:
-		p.grouped++
-	default:
-		p.whole++
-	}
-}
-
-// areThousands reports whether points stand where thousands would have them, and nowhere else. likely: they do in
-// tables like this one.
-func (p *points) areThousands(likely bool) bool {
-	return !p.otherwise && p.grouped >= leastPoints && (likely || p.whole >= leastPoints)
-}
-
 // leastPacked is how many different numbers there are before they are taken for dates.
 const leastPacked = 8
 

@@ -451,6 +451,55 @@ func TestWhatCouldBeReadInTwoWays(t *testing.T) {
 	}
 }
 
+// TestPointsThatCanStandBetweenThousandsAreDoubted, whatever single cells and columns of chapters say, and not where
+// they stand before decimals.
+func TestPointsThatCanStandBetweenThousandsAreDoubted(t *testing.T) {
+	for _, c := range []struct {
+		separator, other string
+		cells            string
+		doubted          bool
+	}{
+		{";", "a b a b", "120 340 1.234 560", true}, // one is enough
+		{"tab", "a b a b", "120 340 1.234 560", true},
+		{",", "a b a b", "120 340 1.234 560", false},
+		{";", "a b", "1.120 3.340 17.180 345 87 +2.190", true},
+		{";", "a b", "1.120 3.340 17.180 345 87 −2.190", true},
+		{";", "a b", "1.120 3.340 17.180 345 87 1200", true},
+		{",", "a b", "1.120 3.340 17.180 345 87 112 1200", true},
+		{",", "a b", "1.120 3.340 17.180 345 87 112 k.A.", true},
+		{";", "a b", "1.120 3.340 17.180 345 87 1200 1300 1400", false},
+		{";", "1.1 1.2 2.1 2.2", "1.100 2.345 17.180 345", true}, // chapters
+		{";", "1.1 1.2 2.1 2.25", "1.100 2.345 17.180 345", false},
+		{"tab", "a b", "1.120 3.340 17.180 122.012", false}, // three decimals everywhere
+		{";", "a b", "1.120 3.340 17.180 122.012", true},
+		{";", "a b", "1.120 1.120 1.120 1.120", false},
+		{";", "a b", "1.120 3.340 17.18 345", false},
+		{";", "a b", "1.120 3.340 0.180 345", false},
+	} {
+		sign := map[string]string{"tab": "\t"}[c.separator]
+		if sign == "" {
+			sign = c.separator
+		}
+		others := strings.Fields(c.other)
+		content := "id" + sign + "n" + sign + "other\n"
+		for i, cell := range strings.Fields(c.cells) {
+			content += fmt.Sprintf("%d%s%s%s%s\n", i, sign, cell, sign, others[i%len(others)])
+		}
+		s := survey(t, content, Options{Delimiter: c.separator})
+		said := s.Columns[0].Says + s.Columns[0].Fault
+		if strings.Contains(said, "can stand between thousands") != c.doubted ||
+			strings.Contains(s.Choice, `thousands = "."`) != c.doubted {
+			t.Errorf("%s separated by %s beside %s: %s; %s", c.cells, c.separator, c.other, said, s.Choice)
+		}
+		for _, decimal := range []string{".", ","} { // whoever chooses hears nothing more
+			o := Options{Delimiter: c.separator, Decimal: decimal, Thousands: map[string]string{",": "."}[decimal]}
+			if s := survey(t, content, o); s.Choice != "" {
+				t.Errorf("%s with decimal %s: %s", c.cells, decimal, s.Choice)
+			}
+		}
+	}
+}
+
 // TestNumbersOfSeveralUnits: of 5 kg and 300 g but 5 and 300 are read where their owner says so, and the owner hears
 // it, of few different cells and of many.
 func TestNumbersOfSeveralUnits(t *testing.T) {

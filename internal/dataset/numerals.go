@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/wording"
@@ -34,6 +35,9 @@ type signs struct {
 	thousandsComma, thousandsPoint sample
 	eitherComma, eitherPoint       sample // 1,234: a number that has one which can be both
 	blank, apostrophe              sample
+	short, long                    sample // a number without any, with at most three digits and with more
+	different                      struct{ commas, points, short int }
+	chapters                       chapters
 }
 
 // add looks at the digits of a number and what stands between them.
@@ -63,13 +67,83 @@ func (s *signs) add(body, text string, at place, cells int) {
 		note(&s.thousandsPoint)
 	case comma >= 0 && either(","):
 		note(&s.eitherComma)
+		s.different.commas++
 	case comma >= 0:
 		note(&s.decimalComma)
 	case point >= 0 && either("."):
 		note(&s.eitherPoint)
+		s.different.points++
 	case point >= 0:
 		note(&s.decimalPoint)
+		s.chapters.add(body)
+	case s.blank.cells+s.apostrophe.cells > 0:
+	case len(body) <= 3:
+		note(&s.short)
+		s.different.short++
+	default:
+		note(&s.long)
 	}
+}
+
+// leastPoints is how many different numbers with a point that could be both, and how many short ones without any, there
+// are before points are doubted.
+const leastPoints = 3
+
+// areThousands reports whether points, or commas, can stand between thousands: 17.123 beside 345, and hardly a 1234. In
+// a table with semicolons, as where commas stand before decimals, and in one with tabs a single 17.123 is enough; with
+// semicolons several are without a 345, too.
+func (s *signs) areThousands(sign string, separator rune) bool {
+	either, different := s.eitherPoint.cells, s.different.points
+	if sign == "," {
+		either, different = s.eitherComma.cells, s.different.commas
+	}
+	switch {
+	case either == 0 || s.blank.cells+s.apostrophe.cells > 0,
+		s.long.cells > 1 && longShare*s.long.cells > s.short.cells+s.long.cells+either:
+		return false
+	case s.different.short >= leastPoints && (separator == ';' || separator == '\t'):
+		return true
+	}
+	return different >= leastPoints && (s.different.short >= leastPoints || separator == ';')
+}
+
+// longShare is of how many cells one may be a number of more than three digits without points where others have points
+// between their thousands.
+const longShare = 20
+
+// chapters follow whether numbers could be those of chapters: 1.1, 1.2, 2.1, which say nothing of how a table has its
+// amounts.
+type chapters struct {
+	last map[string]int // the highest below each chapter
+	seen map[string]bool
+	none bool
+}
+
+// mostChapters is how many different ones are kept.
+const mostChapters = 256
+
+// add looks at a number with one point.
+func (c *chapters) add(body string) {
+	whole, below, _ := strings.Cut(body, ".")
+	n, err := strconv.Atoi(below)
+	if c.none = c.none || err != nil || below[0] == '0' || len(whole) > 2 || len(below) > 2 ||
+		len(c.seen) == mostChapters; c.none {
+		return
+	}
+	if c.seen == nil {
+		c.last, c.seen = make(map[string]int), make(map[string]bool)
+	}
+	c.last[whole] = max(c.last[whole], n)
+	c.seen[whole+"."+below] = true
+}
+
+// are reports whether there are several chapters, each with all from 1 to its last.
+func (c *chapters) are() bool {
+	all := 0
+	for _, n := range c.last {
+		all += n
+	}
+	return !c.none && len(c.last) > 1 && all == len(c.seen) && all > len(c.last)
 }
 
 // points returns a number that says for certain that points stand before the decimals; nil where there is none.
