@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/source"
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // TestAdviceNamesWhereOptionsAreWritten: the file beside the table, what stands there already, and a location that goes
@@ -45,6 +46,17 @@ func TestAdviceNamesWhereOptionsAreWritten(t *testing.T) {
 		want := strings.ReplaceAll(c.want, "FILE", path+".toml")
 		if said := strings.Join(append(s.Notes(), s.Advice()), "\n"); !strings.Contains(said, want) {
 			t.Errorf("%q with %q%s: %s\nwant %s", c.rows, c.file, c.query, said, want)
+		}
+	}
+	for _, text := range []string{
+		"nicht  erhoben", " x", "x ", "n\u00a0b", "\u202efehlt", "\u200e12", "a\u200bb", "\U000e0041", `\v"`,
+	} {
+		written := optionList("na", []string{text})
+		if o, err := parseWritten(written); err != nil || !slices.Equal(o.NA, []string{text}) {
+			t.Errorf("%q as %s is read as %q, %v", text, written, o.NA, err)
+		}
+		if shown := wording.Line(written, 100); shown != written || strings.Contains(written, "  ") {
+			t.Errorf("%q as %s is shown as %s", text, written, shown)
 		}
 	}
 	home := home{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hanse-project/hanse/internal/wording"
 )
@@ -80,20 +81,25 @@ func optionList(key string, words []string) string {
 	return key + " = [" + strings.Join(list, ", ") + "]"
 }
 
-// tomlText quotes a text as TOML has it, whole.
+// tomlText quotes a text as TOML has it, whole and with nothing that does not show: of two blanks the second is written
+// as its number, as a sentence keeps one.
 func tomlText(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
+	last := ' '
 	for _, r := range text {
 		switch {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
+		case r > 0xffff && !unicode.IsPrint(r):
+			fmt.Fprintf(&b, `\U%08X`, r)
+		case !unicode.IsPrint(r) || r == ' ' && last == ' ':
 			fmt.Fprintf(&b, `\u%04X`, r)
 		default:
 			b.WriteRune(r)
 		}
+		last = r
 	}
 	b.WriteByte('"')
 	return b.String()

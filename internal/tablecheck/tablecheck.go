@@ -220,13 +220,14 @@ func (r *Report) print(out io.Writer) error {
 	t := wording.NewTable(out, "")
 	t.Row("column", "kind", "missing", "levels", "features")
 	for i := 0; i < len(columns); i++ {
-		c, name := columns[i], wording.ClipAt(columns[i].Name, nameWidth)
+		c, shown := columns[i], terminal.Printable(columns[i].Name)
+		name := wording.ClipAt(shown, nameWidth)
 		same := i
 		for same+1 < len(columns) && alike(c, columns[same+1]) {
 			same++
 		}
 		if more := same - i; more >= leastAlike {
-			name = fmt.Sprintf("%s and %d more like it", wording.ClipAt(c.Name, nameWidth/2), more)
+			name = fmt.Sprintf("%s and %d more like it", wording.ClipAt(shown, nameWidth/2), more)
 			c.Features *= more + 1
 			i = same
 		}
