@@ -81,7 +81,7 @@ func (c *cells) add(cell string, at place) {
 		c.put(0, math.NaN())
 		return
 	}
-	if c.coded == "" && looksCoded(cell) {
+	if c.coded == "" && looksCoded(cell, c.numbered) {
 		c.coded = strings.Clone(cell)
 	}
 	if !c.over {

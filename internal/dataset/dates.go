@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -146,4 +148,60 @@ func inWords(order string) string {
 		return "dates as 1/31/2006"
 	}
 	return "no dates"
+}
+
+// packing is a way in which programs write dates as numbers.
+type packing struct {
+	kind    string
+	digits  string // how fmt writes such a number
+	layout  string // how package time reads it
+	better  string // how it is to be written
+	months  int    // so many different ones there are at least
+	numbers int    // and so many different numbers
+	far     string // what is wrong with them as numbers
+}
+
+var packings = []packing{
+	{"days", "%08.0f", "20060102", "2006-01-02", 2, 8, "31 January would be 70 from 1 February"},
+	{"days", "%08.0f", "02012006", "2006-01-02", 3, 8, "2 January would be a million from 1 January"},
+	{"months", "%06.0f", "200601", "2006-01-02", 1, 8, "December would be 89 from January"},
+	{"months", "%.2f", "2006.01", "2006-01-02", 3, 8, "December would be 0.89 from January"},
+	{"months", "%07.4f", "01.2006", "2006-01-02", 3, 4, "December 2004 would come after January 2005"},
+	{"times", "%012.0f", "200601021504", "2006-01-02 15:04", 2, 8, "1:00 would be 41 from 0:59"},
+	{"times", "%014.0f", "20060102150405", "2006-01-02 15:04:05", 2, 8, "1:00:00 would be 4041 from 0:59:59"},
+}
+
+// says what numbers are that are all dates of our time, but for the ends of time and one more; "" where they are none.
+func (p *packing) says(values []float64) string {
+	different, months := make(map[float64]bool), make(map[int]bool)
+	least, stray := math.Inf(1), ""
+	for _, v := range values {
+		if math.IsNaN(v) || different[v] {
+			continue
+		}
+		text := fmt.Sprintf(p.digits, v)
+		t, err := time.Parse(p.layout, text)
+		same, _ := strconv.ParseFloat(text, 64)
+		if err != nil || same != v || t.Year() < 1900 || t.Year() > 2100 {
+			end := err == nil && (t.Year() == 9999 || t.Year() == 1)
+			if different[v] = true; !end && stray != "" {
+				return ""
+			} else if !end {
+				stray = formatNumber(v)
+			}
+			continue
+		}
+		least = min(least, v)
+		different[v], months[12*t.Year()+int(t.Month())] = true, true
+	}
+	if len(different) < p.numbers || len(months) < p.months {
+		return ""
+	}
+	but := ""
+	if stray != "" {
+		but = ", but for " + stray
+	}
+	text := fmt.Sprintf(p.digits, least)
+	t, _ := time.Parse(p.layout, text)
+	return fmt.Sprintf("its numbers read as %s, as %s%s, and %s: write %s", p.kind, text, but, p.far, t.Format(p.better))
 }

@@ -2,11 +2,9 @@ package dataset
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -16,9 +14,18 @@ import (
 // keptDigits are how many digits a number keeps for sure.
 const keptDigits = 15
 
-// looksCoded reports whether a cell loses something when it is read as a number: zeros in front, or its last digits.
-func looksCoded(cell string) bool {
-	return (len(cell) > 1 && cell[0] == '0' || len(cell) > keptDigits) && allDigits(cell)
+// looksCoded reports whether a cell loses something when it is read as a number: zeros in front, or the last digits of
+// a whole number.
+func looksCoded(cell string, n *notation) bool {
+	if len(cell) > 1 && cell[0] == '0' && allDigits(cell) {
+		return true
+	}
+	if len(cell) <= keptDigits {
+		return false
+	}
+	text, ok := n.plain(cell)
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(text, "+-"+minus), ".")
+	return ok && len(whole) > keptDigits && allDigits(whole) && strings.Trim(fraction, "0") == ""
 }
 
 // doubtfulNumbers says what numbers seem to be, where they are hardly amounts.
@@ -30,45 +37,12 @@ func (c *cells) doubtfulNumbers(values []float64) string {
 		return fmt.Sprintf("%s has more digits than a number keeps: %s if these are codes", quote(c.coded),
 			c.home.ignoring(c.name))
 	}
-	if day := packedDate(values, 20000101, 3, "20060102"); day != "" {
-		return fmt.Sprintf("its numbers read as days, as %s, and 31 January would be 70 from 1 February: write %s", day,
-			day[:4]+"-"+day[4:6]+"-"+day[6:])
-	}
-	if month := packedDate(values, 200001, 1, "200601"); month != "" {
-		return fmt.Sprintf("its numbers read as months, as %s, and December would be 89 from January: write %s-01", month,
-			month[:4]+"-"+month[4:])
+	for _, p := range packings {
+		if said := p.says(values); said != "" {
+			return said
+		}
 	}
 	return ""
-}
-
-// leastPacked is how many different numbers there are before they are taken for dates.
-const leastPacked = 8
-
-// packedDate returns the least of numbers that are all dates without signs between, of years around like's, in so many
-// different months at least; "" where they are not.
-func packedDate(values []float64, like float64, months int, layout string) string {
-	different, inMonths := make(map[float64]bool), make(map[int]bool)
-	for _, v := range values {
-		if math.IsNaN(v) || different[v] {
-			continue
-		}
-		if v != math.Trunc(v) || v < like*.95 || v > like*1.05 {
-			return ""
-		}
-		t, err := time.Parse(layout, formatNumber(v))
-		if err != nil {
-			return ""
-		}
-		different[v], inMonths[12*t.Year()+int(t.Month())] = true, true
-	}
-	if len(different) < leastPacked || len(inMonths) < months {
-		return ""
-	}
-	least := math.Inf(1)
-	for v := range different {
-		least = min(least, v)
-	}
-	return formatNumber(least)
 }
 
 // Texts that are dates or times in ways that are not read.

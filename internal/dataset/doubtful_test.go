@@ -30,6 +30,26 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("20%02d%02d", n(1, 5, 18), n(1, 13, 1)), ""}, // there is no month 13
 		{say("2019010%d", n(1, 9, 1)), ""},                // numbers in a row
 		{say("20%02d", n(1, 20, 0)), ""},                  // years
+		{say("2019%02d%02d", n(1, 2, 1), n(3, 28, 1)), `its numbers read as days, as 2019010`},
+		{func(i int) string { return []string{"99991231", fmt.Sprintf("2004%02d15", i%12+1)}[min(i%9, 1)] },
+			`its numbers read as days, as 20040115, and`},
+		{func(i int) string { return []string{"20040230", fmt.Sprintf("2004%02d15", i%12+1)}[min(i, 1)] },
+			`its numbers read as days, as 20040115, but for 20040230, and 31 January`},
+		{func(i int) string {
+			return []string{"20040230", "20040231", fmt.Sprintf("2004%02d15", i%12+1)}[min(i, 2)]
+		}, ""},
+		{say("20240%d151830", n(1, 9, 1)), `its numbers read as times, as 202401151830, and 1:00 would be 41 from 0:59: ` +
+			`write 2024-01-15 18:30`},
+		{say("20240%d15183059", n(1, 9, 1)), `write 2024-01-15 18:30:59`},
+		{say("%d%02d20%02d", n(5, 28, 1), n(1, 12, 1), n(1, 5, 18)), `its numbers read as days, as 0`},
+		{say("%02d.20%02d", n(1, 12, 1), n(1, 5, 4)), `its numbers read as months, as 01.2004, and December 2004 would come ` +
+			`after January 2005: write 2004-01-01`},
+		{say("20%02d.%02d", n(1, 5, 4), n(1, 12, 1)), `its numbers read as months, as 2004.01, and December`},
+		{say("20%02d.%02d", n(1, 5, 4), n(1, 13, 1)), ""},
+		{say("%d.2%03d", n(1, 12, 1), n(7, 500, 4)), ""},
+		{say("-4%015d", n(7919, 90000, 1000)), `has more digits than a number keeps`},
+		{say("4%015d.0", n(7919, 90000, 1000)), `has more digits than a number keeps`},
+		{say("4%015d.5", n(7919, 90000, 1000)), ""},
 		{say("%05d", n(7919, 90000, 1000)), `has zeros in front, which a number has not: put categorical = ["v"] into `},
 		{say("4%015d", n(7919, 90000, 1000)), `has more digits than a number keeps`},
 		{say("4%014d", n(7919, 90000, 1000)), ""},
