@@ -79,7 +79,8 @@ func tableCheckCommand() *cli.Command {
 
 reads the whole table as a node would, and prints of each column what it is: numbers, a
 date, categories, a constant or empty one, which are left out; how many cells are missing,
-how many levels there are, and how many columns a model would see of it. Below stand all
+how many levels there are, how many columns a model would see of it, and from where to
+where its numbers go, by which a point that was read wrongly shows. Below stand all
 that is wrong or doubtful, and the lines that read the table. They belong into a file
 beside the table, train.csv.toml, which may have:
 

@@ -31,6 +31,30 @@ type ColumnSurvey struct {
 	Features int    `json:"features"`         // columns that a model would see
 	Says     string `json:"says,omitempty"`   // how dates are read, or what is doubtful, with what to do about it
 	Fault    string `json:"fault,omitempty"`  // why a training refuses the column
+	Range    *Range `json:"range,omitempty"`  // of numbers and dates
+}
+
+// Range is what the numbers of a column are, as they are read: who knows the column sees a wrong sign or a thousandth.
+type Range struct {
+	Low  float64 `json:"low"`
+	Mean float64 `json:"mean"`
+	High float64 `json:"high"`
+	Days bool    `json:"days,omitempty"` // since 1970-01-01
+}
+
+// rangeOf returns the range of numbers, of which NaN are none; nil where there are none.
+func rangeOf(values []float64) *Range {
+	r, n := Range{Low: math.Inf(1), High: math.Inf(-1)}, 0.0
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			n++
+			r.Low, r.High, r.Mean = min(r.Low, v), max(r.High, v), r.Mean+(v-r.Mean)/n
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &r
 }
 
 // Survey says what jobs would make of a table that is read with some options.
@@ -75,7 +99,8 @@ func (r *Reading) Survey(o Options) (*Survey, error) {
 		}
 		for i := range t.Columns {
 			c := &t.Columns[i]
-			column := ColumnSurvey{Name: c.Name, Kind: KindNumber, Features: 1, Label: c.Name == svmLabel}
+			column := ColumnSurvey{Name: c.Name, Kind: KindNumber, Features: 1, Label: c.Name == svmLabel,
+				Range: rangeOf(c.Values)}
 			switch {
 			case column.Label:
 				column.Features = 0
@@ -220,7 +245,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 		}
 		return s
 	}
-	s.Kind, s.Features = KindNumber, 1+indicator
+	s.Kind, s.Features, s.Range = KindNumber, 1+indicator, rangeOf(c.asNumbers(u.order))
 	if u.label {
 		s.Features = 0
 	}
@@ -230,6 +255,7 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 			"mean the same, first write all cells in one unit", wording.List(quoted(c.units), "and"))
 	case u.order != "":
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
+		s.Range.Days = true
 	case c.said != "":
 		s.Says = c.said
 	case !u.label && c.numbersRows(rows):

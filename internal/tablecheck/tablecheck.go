@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/stat"
@@ -218,7 +219,7 @@ func (r *Report) print(out io.Writer) error {
 		wording.Count(r.Rows, "row"), r.ID, wording.Count(len(columns), "column"), wording.Count(r.Features, "feature")))
 	fmt.Fprintln(out)
 	t := wording.NewTable(out, "")
-	t.Row("column", "kind", "missing", "levels", "features")
+	t.Row("column", "kind", "missing", "levels", "features", "values")
 	for i := 0; i < len(columns); i++ {
 		c, shown := columns[i], terminal.Printable(columns[i].Name)
 		name := wording.ClipAt(shown, nameWidth)
@@ -226,16 +227,17 @@ func (r *Report) print(out io.Writer) error {
 		for same+1 < len(columns) && alike(c, columns[same+1]) {
 			same++
 		}
-		if more := same - i; more >= leastAlike {
+		if more := same - i; more >= leastAlike && len(columns) > mostShown {
 			name = fmt.Sprintf("%s and %d more like it", wording.ClipAt(shown, nameWidth/2), more)
 			c.Features *= more + 1
+			c.Range = nil
 			i = same
 		}
 		levels := ""
 		if c.Levels > 0 {
 			levels = strconv.Itoa(c.Levels)
 		}
-		t.Row(name, c.Kind, strconv.Itoa(c.Missing), levels, strconv.Itoa(c.Features))
+		t.Row(name, c.Kind, strconv.Itoa(c.Missing), levels, strconv.Itoa(c.Features), rangeText(c.Range))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -265,6 +267,24 @@ func (r *Report) print(out io.Writer) error {
 	return nil
 }
 
+// rangeText shows the ends of a range.
+func rangeText(r *dataset.Range) string {
+	if r == nil {
+		return ""
+	}
+	if r.Days {
+		day := func(v float64) string { return time.Unix(int64(v*24*60*60), 0).UTC().Format(time.DateOnly) }
+		return day(r.Low) + " to " + day(r.High)
+	}
+	number := func(v float64) string {
+		if math.Abs(v) >= 1e6 && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
+	return number(r.Low) + " to " + number(r.High)
+}
+
 // foldList breaks a long list of an option between its words, as TOML allows.
 func foldList(line string) string {
 	const most = 76
@@ -285,12 +305,15 @@ func foldList(line string) string {
 	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
-// leastAlike is how many columns of numbers, with nothing to say of any, are shown as one line.
-const leastAlike = 8
+// Of a table of more than mostShown columns, leastAlike columns of numbers, with nothing to say of any, are one line.
+const (
+	mostShown  = 40
+	leastAlike = 8
+)
 
 // alike reports whether two columns have nothing but their names apart.
 func alike(a, b dataset.ColumnSurvey) bool {
-	b.Name = a.Name
+	b.Name, b.Range = a.Name, a.Range
 	return a == b && a.Missing == 0 && a.Levels == 0 && a.Says == "" && a.Fault == ""
 }
 
