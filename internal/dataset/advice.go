@@ -49,8 +49,8 @@ func (f *csvFile) advise(o *Options, m missing) *advice {
 			numbers = append(numbers, c)
 		}
 	}
-	f.adviseNumbers(a, o, numbers, uses)
-	f.adviseMissing(a, o, m, uses)
+	n := f.adviseNumbers(a, o, numbers, uses)
+	f.adviseMissing(a, o, m, uses, n)
 	a.adviseDates(o, m, uses)
 	return a
 }
@@ -88,8 +88,8 @@ func (f *csvFile) weigh(columns []*cells, had string, wants func(c *cells) strin
 }
 
 // adviseNumbers finds one notation for the numbers of a table, and names the columns that have another. uses are all
-// columns.
-func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) {
+// columns. It returns the notation.
+func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) *notation {
 	columns = slices.DeleteFunc(columns, func(c *cells) bool {
 		if why := c.study().fault(); why != "" {
 			c.said, c.odd = why+orIgnore, true
@@ -103,7 +103,7 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) {
 					"column", spaced(s.describe(".")), &s.hidden), true
 			}
 		}
-		return
+		return nil
 	}
 	decimal, columns := f.oneDecimal(o, columns)
 	if decimal == "" && (o.Decimal != "" || o.Thousands == ",") {
@@ -133,6 +133,8 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) {
 	for _, c := range columns {
 		f.sayNumbers(c, o, decimal)
 	}
+	then := Options{Decimal: decimal, Thousands: thousands, Units: units}
+	return then.notation()
 }
 
 // oneDecimal finds what stands before the decimals of most columns, "" where none says it, and takes out those of which

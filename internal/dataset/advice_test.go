@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -125,6 +126,13 @@ func TestFaultsAreWhereTheyBegin(t *testing.T) {
 			return fmt.Sprint(i)
 		}, `row 8 (line 9), column "x": "unbekannt" in 60 rows and "-999" in 60 rows seem to stand for missing ` +
 			`cells: put na = ["unbekannt", "-999"] into the table's options`},
+		{func(i int) string {
+			if i%1000 == 7 {
+				return []string{"9999-12-31", "none"}[i/5000]
+			}
+			return time.UnixMilli(0).AddDate(0, 0, i).Format("2006-01-02")
+		}, `row 5008 (line 5009), column "x": "none" is not a date as the others are: mend the cell; ` +
+			`"9999-12-31" in 5 rows seems to stand for a missing cell: put na = ["9999-12-31"] into the table's options`},
 		{func(i int) string {
 			if i > 4200 {
 				return fmt.Sprintf("\"%d,5\"", i)

@@ -115,6 +115,9 @@ func (c *cells) add(cell string, at place) {
 		if c.listed = c.levelError(false); c.listed == nil {
 			c.listed = c.levelErrorOf(cell, at, false)
 		}
+		if c.order != "" {
+			c.written.nines = c.endsOfTime(c.order)
+		}
 		c.start = sample{c.texts[0], c.first[0], 1}
 		c.over, c.texts, c.first, c.codes, c.code = true, nil, nil, nil, nil
 	}
@@ -122,7 +125,7 @@ func (c *cells) add(cell string, at place) {
 	switch {
 	case c.order == "" && c.written.are() && (math.IsNaN(v) || slices.ContainsFunc(c.written.units, isShare)):
 		c.written.add(cell, at, 1, c.numbered) // of other texts nothing more is to be learnt
-	case isNines(v) && c.order == "":
+	case isNines(v) && c.order == "", c.order != "" && isEndOfTime(v):
 		c.written.noteNines(cell, at, 1)
 	}
 	if math.IsNaN(v) && c.bad.cells == 0 {
@@ -167,6 +170,9 @@ func (c *cells) notNumber(cell, order string, at place) *cellError {
 	if order != "" {
 		if _, ok := parseDate(cell, order); ok {
 			return nil
+		}
+		if c.said != "" {
+			return c.wrong(at, "%s is not a date as the others are: mend the cell; %s", quote(cell), c.said)
 		}
 		return c.leaves(c.wrong(at, "%s is not a date as the others are: mend the cell"+orIgnore, quote(cell)))
 	}

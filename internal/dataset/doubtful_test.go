@@ -78,6 +78,21 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("%v", pick("99", "12", "15", "17.5", "80", "31")), ""}, // as far from 80 as 80 from others
 		{say("%v", pick("0", "99")), ""},
 		{say("%v", pick("0", "9", "1", "2")), ""},
+		{func(i int) string { return []string{"-999", fmt.Sprintf("%d.5", i%30)}[min(i, 1)] }, `"-999" in 1 row seems to`},
+		{func(i int) string { return []string{"-9", fmt.Sprintf("%d.5", i%30)}[min(i, 1)] }, ""},
+		{func(i int) string { return []string{"-999", fmt.Sprint(i*5 - 900)}[min(i, 1)] }, ""},
+		{say("%v", pick("-99.9", "12.5", "15", "17.5", "30", "31")), `"-99.9" in 50 rows seems to stand for a missing cell`},
+		{say("%v", pick("-32768", "12.5", "15", "17.5", "30", "31")), `"-32768" in 50 rows seems to stand for`},
+		{say("%v", pick("2020-01-31", "2020-02-28", "9999-12-31", "0001-01-01")), `dates as 2006-01-31, in days since ` +
+			`1970-01-01; "9999-12-31" in 75 rows and "0001-01-01" in 75 rows seem to stand for missing cells`},
+		{say("%v", pick("31.12.9999", "13.01.2020")), `"31.12.9999" in 150 rows seems to stand for a missing cell`},
+		{func(i int) string { return []string{"x5", fmt.Sprintf("%d.5 €", i%30)}[min(i, 1)] },
+			`its cells are numbers with "€" and decimal points; "x5" in row 1 (line 2) is no number: mend it`},
+		{func(i int) string { return []string{"x5", "y7", "-999", fmt.Sprintf("%d,5 €", i%30)}[min(i, 3)] },
+			`"-999" in 1 row seems to stand for a missing cell; "x5" in row 1 (line 2) and "y7" in row 2 (line 3) are no ` +
+				`numbers: mend them`},
+		{func(i int) string { return []string{"x5", "k.A.", fmt.Sprint(i % 30)}[min(i, 2)] },
+			`"k.A." in 1 row seems to stand for a missing cell; "x5" in row 1 (line 2) is no number: mend it`},
 		{say("%v", pick("yes", "no", "Yes")), `its texts "Yes" and "yes" differ by capitals or blanks alone and are two categories`},
 		{say("%v", pick("New York", "NewYork", "Rome")), `its texts "New York" and "NewYork" differ by capitals or blanks`},
 		{say("%v-%d", pick("Feb", "Mär", "Okt"), n(1, 4, 18)), `its cells are months, weeks or quarters`},

@@ -26,9 +26,13 @@ func standsIn(text string) bool {
 	return slices.Contains(strings.Fields(absentWords), strings.ToLower(strings.Join(strings.Fields(text), "")))
 }
 
-// isNines reports whether a number is of nines alone, as -9, 99 or -999, or -1.
+// leasts are numbers below zero that programs write in the place of a missing cell, beside those of nines alone: with
+// decimals, and the least ones of 16 and 32 bits.
+var leasts = []float64{-1, -9, -99.9, -99.99, -999.9, -999.99, -9999.9, -9999.99, -32768, -2147483648}
+
+// isNines reports whether a number is of nines alone, as 99 or -999, or one of the leasts.
 func isNines(v float64) bool {
-	if v == -1 || v == -9 {
+	if slices.Contains(leasts, v) {
 		return true
 	}
 	for nines := 99.0; nines < 1e16; nines = nines*10 + 9 {
@@ -68,22 +72,31 @@ func farNines(values []float64, nines []float64) []float64 {
 	}
 }
 
-// ninesOf returns the texts of a column of numbers that seem to stand for missing cells, with how many there are.
-func (c *cells) ninesOf(order string) []sample {
-	if order != "" {
-		return nil
-	}
+// leastOnce is the highest number of nines that stands for a missing cell where it occurs once.
+const leastOnce = -99
+
+// ninesOf returns the texts of a column of numbers that seem to stand for missing cells, with how many there are. n is
+// the notation in which they are to be read.
+func (c *cells) ninesOf(n *notation) []sample {
 	var found []sample
-	var values []float64
+	var nines []float64
 	for _, s := range c.study().nines {
-		if v, _ := c.numbered.parse(s.text); s.cells > 1 && !slices.Contains(values, v) {
-			values = append(values, v)
+		if v, _ := c.numbered.parse(s.text); (s.cells > 1 || v <= leastOnce) && !slices.Contains(nines, v) {
+			nines = append(nines, v)
 		}
 	}
-	if len(values) == 0 {
+	if len(nines) == 0 {
 		return nil
 	}
-	far := farNines(c.asNumbers(order), values)
+	values := c.values
+	if !c.over {
+		for _, text := range c.texts {
+			if v, class := n.parse(text); class == isNumber {
+				values = append(values, v)
+			}
+		}
+	}
+	far := farNines(values, nines)
 	for _, s := range c.study().nines {
 		if v, _ := c.numbered.parse(s.text); slices.Contains(far, v) {
 			found = append(found, s)
@@ -92,8 +105,29 @@ func (c *cells) ninesOf(order string) []sample {
 	return found
 }
 
-// standIns returns the texts of a column that seem to stand for a missing cell.
-func (c *cells) standIns(u use) []sample {
+// isEndOfTime reports whether a day, counted from 1970-01-01, is of the year 1 or 9999, as those that stand for none.
+func isEndOfTime(day float64) bool {
+	const secondYear, lastYear = -718797, 2932532
+	return day < secondYear || day >= lastYear
+}
+
+// endsOfTime returns the texts of a column of dates that seem to stand for no day.
+func (c *cells) endsOfTime(order string) []sample {
+	if c.over {
+		return c.written.nines
+	}
+	var found []sample
+	for i, text := range c.texts {
+		if day, ok := parseDate(text, order); ok && isEndOfTime(day) {
+			found = append(found, sample{text, c.first[i], c.counts()[i]})
+		}
+	}
+	return found
+}
+
+// standIns returns the texts of a column that seem to stand for a missing cell. n is the notation in which its numbers
+// are to be read.
+func (c *cells) standIns(u use, n *notation) []sample {
 	s := c.study()
 	switch {
 	case u.listed:
@@ -107,12 +141,9 @@ func (c *cells) standIns(u use) []sample {
 				}
 			}
 		}
-		if len(found) > 0 || len(s.strays) == 0 {
-			found = append(found, c.ninesOf(u.order)...)
-		}
-		return found
+		return append(found, c.ninesOf(n)...)
 	case u.order != "":
-		return nil
+		return c.endsOfTime(u.order)
 	}
 	var found []sample
 	words := 0
@@ -162,44 +193,82 @@ func (c *cells) holds(text string) bool {
 	return class == isNumber && slices.Contains(c.values, v)
 }
 
-// adviseMissing names the texts of all columns that seem to stand for missing cells, and one option that holds all.
-func (f *csvFile) adviseMissing(a *advice, o *Options, m missing, columns []*cells) {
+// adviseMissing names the texts of all columns that seem to stand for missing cells, and one option that holds all. n
+// is the notation in which numbers are to be read.
+func (f *csvFile) adviseMissing(a *advice, o *Options, m missing, columns []*cells, n *notation) {
 	words := o.home.na(f.missed)
 	if o.NA != nil {
 		words = slices.Clone(o.NA)
 	}
 	had := len(words)
 	for _, c := range columns {
-		c.absent = c.standIns(c.useOf(o, m))
+		c.absent = c.standIns(c.useOf(o, m), n)
 	}
 	for _, c := range columns {
-		if len(c.absent) == 0 {
-			continue
+		if len(c.absent) > 0 {
+			words = union(words, c.sayAbsent(columns))
 		}
-		var list, kept []string
-		for i := range c.absent {
-			s := &c.absent[i]
-			list = append(list, s.counted())
-			other := slices.IndexFunc(columns, func(d *cells) bool {
-				return d != c && d.holds(s.text) && !slices.ContainsFunc(d.absent, func(t sample) bool { return t.text == s.text })
-			})
-			if other >= 0 {
-				kept = append(kept, fmt.Sprintf("%s is a value of column %s", quote(s.text), quote(columns[other].name)))
-				continue
-			}
-			words = union(words, []string{s.text})
+		if said := c.sayStrays(); c.said != "" && said != "" {
+			c.said += "; " + said
 		}
-		said := wording.List(list, "and") + map[bool]string{true: " seems to stand for a missing cell",
-			false: " seem to stand for missing cells"}[len(list) == 1]
-		if c.said != "" {
-			said = c.said + "; " + said
-		}
-		if c.cured = !c.odd && len(kept) < len(list); len(kept) > 0 {
-			said += "; but " + wording.List(kept, "and") + " as well, and na is of the whole table: empty these cells"
-		}
-		c.said = said
 	}
 	if f.opts.home.missing = words; len(words) > had {
 		a.lines = append(a.lines, optionList("na", words))
 	}
+}
+
+// sayAbsent says which texts of a column seem to stand for missing cells, and returns those that no other column has.
+func (c *cells) sayAbsent(columns []*cells) (words []string) {
+	var list, kept []string
+	for i := range c.absent {
+		s := &c.absent[i]
+		list = append(list, s.counted())
+		other := slices.IndexFunc(columns, func(d *cells) bool {
+			return d != c && d.holds(s.text) && !d.misses(s.text)
+		})
+		if other >= 0 {
+			kept = append(kept, fmt.Sprintf("%s is a value of column %s", quote(s.text), quote(columns[other].name)))
+			continue
+		}
+		words = append(words, s.text)
+	}
+	said := wording.List(list, "and") + map[bool]string{true: " seems to stand for a missing cell",
+		false: " seem to stand for missing cells"}[len(list) == 1]
+	if c.said != "" {
+		said = c.said + "; " + said
+	}
+	if c.cured = !c.odd && len(kept) < len(list); len(kept) > 0 {
+		said += "; but " + wording.List(kept, "and") + " as well, and na is of the whole table: empty these cells"
+	}
+	c.said = said
+	return words
+}
+
+// misses reports whether a text seems to stand for a missing cell of the column.
+func (c *cells) misses(text string) bool {
+	return slices.ContainsFunc(c.absent, func(s sample) bool { return s.text == text })
+}
+
+// mostNamed is how many texts are named that are neither numbers nor stand for missing cells.
+const mostNamed = 3
+
+// sayStrays names the texts beside a column's numbers that nothing is said of; "" where there are none.
+func (c *cells) sayStrays() string {
+	s := c.study()
+	if !s.are() || c.odd {
+		return ""
+	}
+	var list []string
+	for i := range s.strays {
+		if len(list) < mostNamed && !c.misses(s.strays[i].text) {
+			list = append(list, s.strays[i].String())
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return ""
+	case len(list) == 1 && !s.more:
+		return list[0] + " is no number: mend it"
+	}
+	return wording.List(list, "and") + " are no numbers: mend them"
 }

@@ -256,6 +256,9 @@ func (c *cells) survey(u use, rows int) ColumnSurvey {
 	case u.order != "":
 		s.Kind, s.Says = KindDate, inWords(u.order)+", in days since 1970-01-01"
 		s.Range.Days = true
+		if c.said != "" {
+			s.Says += "; " + c.said
+		}
 	case c.said != "":
 		s.Says = c.said
 	case !u.label && c.numbersRows(rows):
