@@ -128,13 +128,40 @@ func (f *csvFile) adviseNumbers(a *advice, o *Options, columns, uses []*cells) *
 		a.lines = append(a.lines, optionLine("thousands", ""))
 	}
 	if decimal == "" {
-		f.chooseDecimal(a, o, columns)
-	}
-	for _, c := range columns {
-		f.sayNumbers(c, o, decimal)
+		f.chooseDecimal(a, o, thousands, columns)
 	}
 	then := Options{Decimal: decimal, Thousands: thousands, Units: units}
-	return then.notation()
+	n := then.notation()
+	for _, c := range columns {
+		f.sayNumbers(c, o, decimal)
+		c.sayUnread(n)
+	}
+	return n
+}
+
+// sayUnread says how to write a number of which no option makes one, as "- 8" of a table without any.
+func (c *cells) sayUnread(n *notation) {
+	if c.over || c.unsure || c.study().hidden.cells == 0 {
+		return
+	}
+	options := false
+	for i, text := range c.texts {
+		_, now := c.numbered.parse(text)
+		d, is := undisguise(text)
+		if _, then := n.parse(text); then == isNumber || now != isText || !is {
+			options = options || now == isText && then == isNumber
+			continue
+		}
+		sign := ""
+		if d.brackets || d.minus || strings.ContainsAny(text, "-"+minus) {
+			sign = "-"
+		}
+		said := fmt.Sprintf("no option reads %s in %v: write %s", quote(text), c.first[i], sign+d.body)
+		if c.said += "; " + said; !options && len(c.study().wanted()) == 0 {
+			c.said, c.cured = said, false
+		}
+		return
+	}
 }
 
 // oneDecimal finds what stands before the decimals of most columns, "" where none says it, and takes out those of which
@@ -229,7 +256,7 @@ func readBy(columns []*cells, n notation) (*cells, *sample) {
 
 // chooseDecimal leaves to a person what stands before the decimals, where no column says it and some could be read in
 // two ways.
-func (f *csvFile) chooseDecimal(a *advice, o *Options, columns []*cells) {
+func (f *csvFile) chooseDecimal(a *advice, o *Options, thousands string, columns []*cells) {
 	var comma, point *sample
 	for _, c := range columns {
 		s := c.study()
@@ -242,7 +269,16 @@ func (f *csvFile) chooseDecimal(a *advice, o *Options, columns []*cells) {
 		}
 	}
 	line := optionLine("decimal", ",")
+	between := map[string]string{space: "blanks", "'": "apostrophes"}[thousands]
 	switch {
+	case between != "" && comma != nil:
+		long, short := readTwice(comma.text, ",")
+		a.choice = fmt.Sprintf("%s if %s is %s, or write %s between thousands as elsewhere if it is %s", a.put(line),
+			quote(comma.text), short, between, long)
+	case between != "" && point != nil:
+		long, short := readTwice(point.text, ".")
+		a.choice = fmt.Sprintf("%s if %s is %s, or write %s between thousands as elsewhere if it is %s",
+			a.put(optionLine("decimal", ".")), quote(point.text), short, between, long)
 	case comma != nil:
 		long, short := readTwice(comma.text, ",")
 		a.choice = fmt.Sprintf("%s if %s is %s, or %s if it is %s", a.put(optionLine("thousands", ",")),

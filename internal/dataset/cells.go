@@ -220,6 +220,9 @@ func (c *cells) mixed() *cellError {
 		return c.wrong(first.at, "%s is not a number, as the others are: mend the cells, or %s", quote(first.text),
 			c.asCodes())
 	}
+	if s.plain.cells > 0 {
+		first = s.plain
+	}
 	return c.wrong(first.at, "%s is a number, and the others are texts: mend the cells, or %s", quote(first.text),
 		c.asCodes())
 }

@@ -43,6 +43,9 @@ func undisguise(cell string) (d disguise, ok bool) {
 	if first < 0 {
 		return d, false
 	}
+	if n := signsIn(rest[:first]); n > 1 || n > 0 && (d.brackets || d.minus) {
+		return d, false // -(8) or --8, which could be either
+	}
 	d.front = strings.Trim(strings.Trim(strings.Trim(rest[:first], blanks), "+-"+minus), blanks)
 	d.back = strings.Trim(rest[last+1:], blanks)
 	d.body = rest[first : last+1]
@@ -52,6 +55,14 @@ func undisguise(cell string) (d disguise, ok bool) {
 	isNumber := slices.ContainsFunc(notations, func(n notation) bool { _, ok := n.plain(d.body); return ok })
 	front := isUnit(d.front) || slices.Contains(letteredMoney, d.front)
 	return d, isNumber && front && (isUnit(d.back) || isLettered(d.back))
+}
+
+// signsIn counts the signs of a number.
+func signsIn(text string) (count int) {
+	for _, sign := range []string{"+", "-", minus} {
+		count += strings.Count(text, sign)
+	}
+	return count
 }
 
 // notations are all that people use.

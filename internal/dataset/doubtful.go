@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // What is read without fault may still not be what it seems: a date that is a number, a code, a word written in two
@@ -61,6 +63,34 @@ var (
 // orIgnore ends what is said of a column that only its owner can mend.
 const orIgnore = ", or ignore the column"
 
+// mendCells ends what is said of a column that is of use once a few cells are mended.
+const mendCells = ": mend what is none"
+
+// fewOthers is how many texts of a column of dates are named that are none.
+const fewOthers = 3
+
+// notDated names the texts of a column that are no dates; "" where there are many.
+func (c *cells) notDated() string {
+	var list []string
+	for i, text := range c.texts {
+		if !isDated(text) {
+			list = append(list, fmt.Sprintf("%s in %v", quote(text), c.first[i]))
+		}
+	}
+	if len(list) > fewOthers || len(list) > len(c.texts)/2 {
+		return ""
+	}
+	return wording.List(list, "and")
+}
+
+// isDated reports whether a text is a date in any order.
+func isDated(text string) bool {
+	return slices.ContainsFunc([]string{ISO, DayMonthYear, MonthDayYear}, func(order string) bool {
+		_, ok := parseDate(text, order)
+		return ok
+	})
+}
+
 // doubtfulTexts says what texts seem to be, where they are hardly categories, with what to do about it.
 func (c *cells) doubtfulTexts() string {
 	if c.said != "" {
@@ -68,11 +98,8 @@ func (c *cells) doubtfulTexts() string {
 	}
 	dated, short, times, months, named, foreign, words, even, below := 0, 0, 0, 0, 0, 0, 0, 0, 0
 	for _, text := range c.texts {
-		for _, order := range []string{ISO, DayMonthYear, MonthDayYear} {
-			if _, ok := parseDate(text, order); ok {
-				dated++
-				break
-			}
+		if isDated(text) {
+			dated++
 		}
 		for _, kind := range []struct {
 			is    bool
@@ -107,6 +134,8 @@ func (c *cells) doubtfulTexts() string {
 		return "its cells have digits that are not 0 to 9: write them so"
 	case dated == n && c.dates.want != DatesAreTexts:
 		return "its cells are dates that are written in several ways: write all as 2006-01-31" + orIgnore
+	case 2*dated > n && c.dates.want != DatesAreTexts && c.notDated() != "":
+		return fmt.Sprintf("%d of its %d different texts are dates, and not %s", dated, n, c.notDated()) + mendCells
 	case 2*dated > n && c.dates.want != DatesAreTexts:
 		return fmt.Sprintf("%d of its %d different texts are dates and the others are not, or are written otherwise: "+
 			"mend them"+orIgnore, dated, n)

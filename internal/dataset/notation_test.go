@@ -442,12 +442,57 @@ func TestWhatCouldBeReadInTwoWays(t *testing.T) {
 		{"id;x\n1;1.345\n2;17.500\n3;2.500\n", `put decimal = "," and thousands = "." into the table's options if "1.345" ` +
 			`is 1345, or decimal = "." if it is 1.345`, Options{Delimiter: ";"}},
 		{"id;x\n1;1.345\n2;17.500\n3;2.500\n", ``, Options{Delimiter: ";", Decimal: "."}},
+		{"id,x,y\n1,\"1,200\",1 100\n2,\"2,201\",2 101\n", `put decimal = "," into the table's options if "1,200" is 1.200, ` +
+			`or write blanks between thousands as elsewhere if it is 1200`, Options{}},
 		{"id,x\n1,01/01/2020\n2,03/04/2020\n", `put dates = "dmy" into the table's options if "03/04/2020" begins with the ` +
 			`day, or dates = "mdy" if with the month`, Options{}},
 	} {
 		if s := survey(t, c.content, c.o); s.Choice != c.choice {
 			t.Errorf("%q: %s\nwant %s", c.content, s.Choice, c.choice)
 		}
+	}
+}
+
+// TestWhatNoOptionReadsIsSaidToBeWritten: what is said can be done, and nothing is advised that leaves the same said.
+func TestWhatNoOptionReadsIsSaidToBeWritten(t *testing.T) {
+	for _, c := range []struct {
+		cells   string // one a line
+		said    string
+		options string
+	}{
+		{"- 8.5\n9\n10\n11", `"- 8.5" is not read as a number: no option reads "- 8.5" in row 1 (line 2): write -8.5`, ""},
+		{"+ 8\n9\n10\n11", `no option reads "+ 8" in row 1 (line 2): write 8`, ""},
+		{"- 8\n9 €\n10 €\n11 €", `its cells are numbers with "€"`, `units = ["€"]`},
+		{"(-8)\n9\n10\n11", `"(-8)" in 1 row is not a number: mend it`, ""},
+		{"-(8)\n9\n10\n11", `"-(8)" in 1 row is not a number: mend it`, ""},
+		{"--8\n9\n10\n11", `"--8" in 1 row is not a number: mend it`, ""},
+		{"-8-\n9\n10\n11", `"-8-" in 1 row is not a number: mend it`, ""},
+		{"1 g\n1 g\n0\n1 g", `row 3 (line 4), column "a": "0" is a number, and the others are texts`, ""},
+		{"2004-02-01\n2004-02-02\n2004-02-03\n2004-02-11x", `3 of its 4 different texts are dates, and not "2004-02-11x" ` +
+			`in row 4 (line 5): mend what is none`, ""},
+		{"2004-02-01\n2004-02-02\n2004-02-30", `2 of its 3 different texts are dates, and not "2004-02-30" in row 3`, ""},
+	} {
+		content := "id,a\n"
+		for i, cell := range strings.Split(c.cells, "\n") {
+			content += fmt.Sprintf("%d,%s\n", i, cell)
+		}
+		s := survey(t, content, Options{})
+		if said := s.Columns[0].Says + s.Columns[0].Fault; !strings.Contains(said, c.said) {
+			t.Errorf("%q: %s\nwant %s", c.cells, said, c.said)
+		}
+		if got := strings.Join(s.Options, "; "); got != c.options {
+			t.Errorf("%q: %s, want %s", c.cells, got, c.options)
+		}
+	}
+	dates := tableOf(40, "a", func(i int) string {
+		return fmt.Sprintf("2004-02-%02d", i%28+1) + strings.Repeat("x", i/39)
+	})
+	if s := survey(t, dates, Options{}); len(s.Options) > 0 || !strings.Contains(s.Columns[0].Fault, `"2004-02-12x" in`) {
+		t.Errorf("of many dates: %s, %q", s.Columns[0].Fault, s.Options)
+	}
+	if err := mustRead(t, dates, asCSV, Options{}).CheckLevels(); err == nil || strings.Contains(err.Error(), "ignore") ||
+		!strings.Contains(err.Error(), `not "2004-02-12x" in row 40 (line 41): mend what is none`) {
+		t.Errorf("of many dates before a training: %v", err)
 	}
 }
 

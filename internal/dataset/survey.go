@@ -162,7 +162,8 @@ func (f *csvFile) surveyColumns(s *Survey, o *Options, m missing) {
 			column := c.survey(c.useOf(o, m), s.Rows)
 			s.Columns = append(s.Columns, column)
 			_, wrong := c.kind(c.useOf(o, m))
-			single := wrong != nil && wrong.mend == "" // cells are to be mended, and the column is of use
+			// Cells are to be mended, and the column is of use.
+			single := wrong != nil && wrong.mend == "" || strings.HasSuffix(column.Says+column.Fault, mendCells)
 			if (column.Fault != "" || c.odd || c.mend) && !c.cured && !single && !column.Label {
 				ignore = union(ignore, []string{c.name})
 			}
@@ -316,6 +317,8 @@ func (t *Table) CheckLevels() error {
 			case c.doubt == "":
 				return levelsFault(c.Name, levels, rows, t.home.ignoring(nameless...)+", or list it in categorical there if these "+
 					"are categories")
+			case strings.HasSuffix(c.doubt, mendCells):
+				return levelsFault(c.Name, levels, rows, c.doubt)
 			case c.mend != "":
 				return levelsFault(c.Name, levels, rows, c.doubt+": "+c.mend)
 			}
