@@ -57,7 +57,7 @@ func (r *rival) in(row []string) (count int) {
 
 // rivalsIn finds the rivals of what separates the columns, unless the owner or the file has said what does.
 func (f *csvFile) rivalsIn(header []string) {
-	if f.typed != nil || f.before > 0 || f.opts.separates() {
+	if f.typed != nil || f.before > 0 || f.opts.separates() || len(header) == 1 {
 		return
 	}
 	for _, r := range delimiters {
@@ -185,6 +185,13 @@ func (f *csvFile) readHeader() error {
 		return err
 	}
 	f.rivalsIn(line)
+	for _, r := range f.rivals { // no name has a tab
+		if r.word == tab {
+			short := "line 1 has tabs in what is read as names, so that they seem to separate the columns"
+			return &optionError{fmt.Errorf("%s: %s", short, f.opts.home.put(optionLine("delimiter", tab))), short,
+				Options{Delimiter: tab}}
+		}
+	}
 	if f.head, err = f.newHeader(line); err != nil {
 		return err
 	}

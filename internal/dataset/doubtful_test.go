@@ -72,6 +72,8 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 			`missing cells`},
 		{say("%v", pick("ND", "NC", "NV", "none")), ""}, // states
 		{say("%v", pick("00.00.0000", "13.01.2020", "14.02.2020")), `"00.00.0000" in 100 rows seems to stand for a missing`},
+		{say("%v", pick("£ 1", "£ 1", "#REF!")), `"#REF!" in 100 rows seems to stand for a missing cell`},
+		{say("%v", pick("1.5", "2", "#DIV/0!", "3")), `"#DIV/0!" in 75 rows seems to stand for a missing cell`},
 		{say("%v", pick("ja", "nein", "99")), `"99" in 100 rows seems to stand for a missing cell`},
 		{say("%v", pick("12", "unbekannt", "-", "17.5", "k.A.", "31", "7", "8")), `"unbekannt" in 38 rows, "-" in 38 ` +
 			`rows and "k.A." in 37 rows seem to stand for missing cells`},

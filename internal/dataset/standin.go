@@ -11,7 +11,8 @@ import (
 
 // absentWords are what people write in the place of a missing cell, in small letters and without blanks. Letters alone
 // are codes of places elsewhere, as ND.
-const absentWords = "- -- --- _ ? ?? ??? * n/a n/d n/v n/b k/a n.a. n.a n.d. n.d n.v. n.b. n.c. k.a. k.a b.d. b.d " +
+const absentWords = "#div/0! #ref! #value! #name? #num! #null! " +
+	"- -- --- _ ? ?? ??? * n/a n/d n/v n/b k/a n.a. n.a n.d. n.d n.v. n.b. n.c. k.a. k.a b.d. b.d " +
 	"nan null missing unknown notavailable notapplicable notknown notspecified unspecified undefined notprovided " +
 	"keineangabe keineangaben ohneangabe unbekannt nichtbekannt fehlt fehlend " +
 	"inconnu inconnue nonrenseigné nonrenseigne nonconnu nonprécisé brak brakdanych nieznany nieznane nieznana " +
@@ -117,9 +118,9 @@ func (c *cells) endsOfTime(order string) []sample {
 		return c.written.nines
 	}
 	var found []sample
-	for i, text := range c.texts {
-		if day, ok := parseDate(text, order); ok && isEndOfTime(day) {
-			found = append(found, sample{text, c.first[i], c.counts()[i]})
+	for i, cells := range c.counts() {
+		if day, ok := parseDate(c.texts[i], order); ok && isEndOfTime(day) {
+			found = append(found, sample{c.texts[i], c.first[i], cells})
 		}
 	}
 	return found
