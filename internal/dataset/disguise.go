@@ -116,8 +116,9 @@ func unlike(beside [][2]string, bare int) string {
 		}))
 	}
 	first := beside[0]
-	for _, u := range beside[1:] {
-		if !same(first[0], u[0]) && !same(first[0], u[1]) && !same(first[1], u[0]) && !same(first[1], u[1]) {
+	lacks := func(unit string, of [2]string) bool { return unit != "" && !same(unit, of[0]) && !same(unit, of[1]) }
+	for _, u := range beside[1:] { // $1.5 m is no $1.5
+		if lacks(first[0], u) || lacks(first[1], u) || lacks(u[0], first) || lacks(u[1], first) {
 			return "which are not the same"
 		}
 	}

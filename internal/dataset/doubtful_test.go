@@ -116,6 +116,8 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 			`row 1 (line 2) a point: write all alike, or ignore the column`},
 		{say("%v", pick("68 %", "0.7", "12 %")), `and others have none, of which nobody knows whether 1 is all or a hundredth`},
 		{say("%v 5%d", pick("EUR", "USD"), n(1, 10, 0)), `its cells are numbers with "EUR" and "USD", which are not the same`},
+		{say("%v", pick("$10.5", "$1.5 m", "$2", "$3", "$4")), `numbers with "$" and "m", which are not the same`},
+		{say("%v", pick("$100.5", "$1.5 USD", "$2", "$3", "$4")), `its cells are numbers with "$", "USD" and decimal points`},
 		{say("%v", pick("EUR 5", "6 €", "7", "EUR 8", "9 €")), `its cells are numbers with "EUR" and "€"`},
 		{say("%v", pick("12.-", "15.-", "120,-", "1'300.--")), `its cells are sums without cents: write 12 in the place of`},
 		{say("%v", pick("12,-", "15,50")), `its cells are sums without cents`},
