@@ -65,7 +65,8 @@ func drawTable(t *rapid.T) *Table {
 		c := Column{Name: fmt.Sprintf("c %d", i)}
 		if rapid.Bool().Draw(t, "categorical") {
 			c.Kind = Categorical
-			c.Levels = rapid.SliceOfNDistinct(awkward, len(ids), len(ids), rapid.ID[string]).Draw(t, "levels")
+			// .0 and 0 are one category, as 1.0 and 1 are.
+			c.Levels = rapid.SliceOfNDistinct(awkward, len(ids), len(ids), spelling{numbers: true}.less).Draw(t, "levels")
 			for code := range ids {
 				c.Codes = append(c.Codes, int32(code))
 			}
