@@ -264,7 +264,7 @@ func (f *csvFile) chooseDecimal(a *advice, o *Options, thousands string, columns
 			comma = &s.eitherComma
 		}
 		if s.eitherPoint.cells > 0 && point == nil && (s.hidden.cells > 0 ||
-			o.Decimal == "" && s.areThousands(".", f.separator())) {
+			o.Decimal == "" && s.areDoubted(f.separator())) {
 			point = &s.eitherPoint
 		}
 	}
@@ -296,7 +296,7 @@ func (f *csvFile) sayNumbers(c *cells, o *Options, decimal string) {
 	case s.hidden.cells > 0:
 		c.unsure = decimal == "" && s.eitherComma.cells+s.eitherPoint.cells > 0
 		c.said, c.cured = "its cells are numbers "+s.describe(decimal), true
-	case decimal == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && s.areThousands(".", f.separator()):
+	case decimal == "" && o.Decimal == "" && s.eitherPoint.cells > 0 && s.areDoubted(f.separator()):
 		c.said = fmt.Sprintf("the point in %s can stand between thousands or before decimals", &s.eitherPoint)
 		c.unsure, c.cured = true, true
 	case decimal == "," && f.numbered.decimals() == "." && s.eitherPoint.cells > 0:

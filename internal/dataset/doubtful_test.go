@@ -59,7 +59,8 @@ func TestWhatColumnsSeemToBe(t *testing.T) {
 		{say("%v", pick("345", "17.123", "12", "1.25", "980", "104.000")), ""},   // a decimal
 		{say("%v", pick("345", "17.123", "12", "1.250", "9800", "104.000")), ""}, // 9800 has none
 		{say("%v", pick("345", "0.123", "12", "0.250", "980", "0.001")), ""},
-		{say("%d.%03d", n(1, 90, 1), n(7, 999, 0)), ""}, // three decimals everywhere
+		{say("%d.%03d", n(1, 90, 1), n(7, 999, 0)), "the point in \"1.000\" in row 1 (line 2) can stand between thousands or " +
+			"before decimals"}, // three decimals everywhere
 		{say("%v", pick("9999", "12", "15", "17.5", "30", "31")), `"9999" in 50 rows seems to stand for a missing cell`},
 		{say("%v", pick("-9", "0", "1", "2", "3", "")), `"-9" in 50 rows seems to stand for a missing cell`},
 		{say("%v", pick("-999", "9999", "12", "15", "17.5", "30", "31")), `"-999" in 43 rows and "9999" in 43 rows seem to ` +

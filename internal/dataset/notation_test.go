@@ -515,7 +515,10 @@ func TestPointsThatCanStandBetweenThousandsAreDoubted(t *testing.T) {
 		{";", "a b", "1.120 3.340 17.180 345 87 1200 1300 1400", false},
 		{";", "1.1 1.2 2.1 2.2", "1.100 2.345 17.180 345", true}, // chapters
 		{";", "1.1 1.2 2.1 2.25", "1.100 2.345 17.180 345", false},
-		{"tab", "a b", "1.120 3.340 17.180 122.012", false}, // three decimals everywhere
+		{"tab", "a b", "1.120 3.340 17.180 122.012", true}, // three decimals everywhere, with zeros that programs leave out
+		{",", "a b", "1.120 3.340 17.180 122.012", true},
+		{",", "a b", "1.121 3.342 17.183 122.014", false},
+		{",", "a b", "1.120 3.340 17.180 0.012", false},
 		{";", "a b", "1.120 3.340 17.180 122.012", true},
 		{";", "a b", "1.120 1.120 1.120 1.120", false},
 		{";", "a b", "1.120 3.340 17.18 345", false},

@@ -36,8 +36,9 @@ type signs struct {
 	eitherComma, eitherPoint       sample // 1,234: a number that has one which can be both
 	blank, apostrophe              sample
 	short, long                    sample // a number without any, with at most three digits and with more
-	different                      struct{ commas, points, short int }
 	chapters                       chapters
+
+	different struct{ commas, points, short, zeros int } // zeros: points with a zero last
 }
 
 // add looks at the digits of a number and what stands between them.
@@ -73,6 +74,9 @@ func (s *signs) add(body, text string, at place, cells int) {
 	case point >= 0 && either("."):
 		note(&s.eitherPoint)
 		s.different.points++
+		if strings.HasSuffix(body, "0") {
+			s.different.zeros++
+		}
 	case point >= 0:
 		note(&s.decimalPoint)
 		s.chapters.add(body)
@@ -105,6 +109,14 @@ func (s *signs) areThousands(sign string, separator rune) bool {
 		return true
 	}
 	return different >= leastPoints && (s.different.short >= leastPoints || separator == ';')
+}
+
+// areDoubted reports whether points can stand between thousands where no column says what they are: as areThousands
+// has it, or all numbers have three digits behind them, 144.390 as well, of which programs that write decimals leave
+// the zero out.
+func (s *signs) areDoubted(separator rune) bool {
+	return s.areThousands(".", separator) ||
+		s.different.zeros >= leastPoints && s.blank.cells+s.apostrophe.cells+s.long.cells == 0
 }
 
 // longShare is of how many cells one may be a number of more than three digits without points where others have points
