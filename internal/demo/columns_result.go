@@ -129,7 +129,10 @@ func (d *columns) printResult() error {
 	if r.Privacy == fdskl.Published {
 		home = "by the published protocol, which gives columns away"
 	}
-	rarer, rare := r.rarer()
+	rarer, rare := 0, false
+	if r.Figures != nil {
+		rarer, rare = r.Figures.Rarer()
+	}
 	if rare {
 		says += fmt.Sprintf(", AUC %.4f", r.Figures.Binary.AUC.Value)
 	}
@@ -150,22 +153,8 @@ func (d *columns) printResult() error {
 	return err
 }
 
-// Below so many rows of the rarer class figures are rough, and below one row in so many the error says little.
-const (
-	fewRows  = 20
-	rareTime = 10
-)
-
-// rarer counts the test rows of the rarer of two classes, 0 of any other target; rare: they are so few that the error
-// says little.
-func (r *columnsResult) rarer() (rows int, rare bool) {
-	if r.Figures == nil || r.Figures.Binary == nil {
-		return 0, false
-	}
-	b := r.Figures.Binary
-	rows = min(b.Positives, b.Rows-b.Positives)
-	return rows, b.AUC != nil && rareTime*rows < b.Rows
-}
+// fewRows is below how many rows of the rarer class figures are rough.
+const fewRows = 20
 
 // asGoodAlone says which party's columns alone do as well as all, the best of them, and how well: by the error, or
 // where that says little by the AUC; "" where none do.

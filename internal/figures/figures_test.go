@@ -118,6 +118,29 @@ func TestDeLong(t *testing.T) {
 	})
 }
 
+// TestDeLongByHand holds the difference of two areas against one worked out by hand. Of three rows a class, the model
+// puts shares of 1, 1, 2/3 of the negatives below the positives, and of 2/3, 1, 1 of the positives above the negatives:
+// its area is 8/9, with variance 1/81 + 1/81. The other's are 2/3, 1/3, 2/3 and 2/3, 1, 0: 5/9, with 1/81 + 7/81. Their
+// covariance is -1/162 - 1/162, the correlation -1/81 over the root of 2/81 times 8/81, which is -1/4.
+func TestDeLongByHand(t *testing.T) {
+	labels := []float64{1, 1, 1, -1, -1, -1}
+	scores, others := []float64{5, 4, 2, 3, 1, 0}, []float64{4, 1, 3, 2, 0, 5}
+	mine, theirs, d := AUC(labels, scores), AUC(labels, others), AUCDifference(labels, scores, others)
+	x, y := mine.Value-mine.Interval[0], theirs.Interval[1]-theirs.Value
+	low := 8./9 - 5./9 - math.Sqrt(x*x+x*y/2+y*y)
+	for what, pair := range map[string][2]float64{
+		"area": {mine.Value, 8. / 9}, "other area": {theirs.Value, 5. / 9}, "difference": {d.Value, 1. / 3},
+		"lower end": {d.Interval[0], low},
+	} {
+		if math.Abs(pair[0]-pair[1]) > 1e-12 {
+			t.Errorf("%s is %v, want %v", what, pair[0], pair[1])
+		}
+	}
+	if low <= -1 {
+		t.Errorf("the lower end %v is cut off at -1, and shows no correlation", low)
+	}
+}
+
 // TestEnds holds ends of intervals against what defines them: Smirnov's and Student's tables, and Newcombe's equation,
 // whose roots lie so many deviations away.
 func TestEnds(t *testing.T) {

@@ -192,6 +192,19 @@ func AUCDifference(labels, scores, others []float64) *Estimate {
 	return e.within(-1, 1)
 }
 
+// overChance returns the area of a guess, which is 0.5 whatever the rows, and how much larger a found one is; nil where
+// there is none.
+func overChance(found *Estimate) (guess, over *Estimate) {
+	if found == nil {
+		return nil, nil
+	}
+	guess, over = &Estimate{Value: 0.5}, &Estimate{Value: found.Value - 0.5}
+	if i := found.Interval; i != nil {
+		over.Interval = &Interval{i[0] - 0.5, i[1] - 0.5}
+	}
+	return guess, over
+}
+
 // smirnov is the 95 % quantile of the largest distance of two empirical distribution functions, in units of the root of
 // 1/n + 1/m (Smirnov, Annals of Mathematical Statistics 19, 1948, page 281).
 const smirnov = 1.3581

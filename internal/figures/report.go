@@ -46,7 +46,7 @@ const (
 const Guessing = "guessing"
 
 // CompareClasses adds a rival that scores the same rows of two classes. Its scores say a class above the same threshold
-// as the model's: a report has one. Scores that are all the same are a guess, which has neither threshold nor AUC.
+// as the model's: a report has one. Scores that are all the same are a guess, which has no threshold, and AUC 0.5.
 func (r *Report) CompareClasses(name string, s Scored, scores []float64) error {
 	if err := finite(s.Labels, s.Scores, scores); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -73,11 +73,13 @@ func (r *Report) CompareClasses(name string, s Scored, scores []float64) error {
 		}
 	}
 	rival := Rival{Name: name, Error: Share(wrong, n), Gain: paired(won, lost, n)}
-	if !guess {
+	if guess {
+		rival.AUC, rival.AUCGain = overChance(AUC(s.Labels, s.Scores))
+	} else {
 		rival.AUC, rival.AUCGain = AUC(s.Labels, scores), AUCDifference(s.Labels, s.Scores, scores)
 	}
 	r.Against = append(r.Against, rival)
-	r.judge(rival, "error")
+	r.judge(rival)
 	return nil
 }
 
@@ -100,7 +102,7 @@ func (r *Report) CompareNumbers(name string, labels, predictions, others []float
 	})[0]
 	rival := Rival{Name: name, RMSE: &theirs.RMSE, Gain: gain}
 	r.Against = append(r.Against, rival)
-	r.judge(rival, "RMSE")
+	r.judge(rival)
 	return nil
 }
 
@@ -121,7 +123,7 @@ func (r *Report) CompareSaid(name string, labels, said, others []int) {
 	}
 	rival := Rival{Name: name, Error: Share(wrong, n), Gain: paired(won, lost, n)}
 	r.Against = append(r.Against, rival)
-	r.judge(rival, "error")
+	r.judge(rival)
 }
 
 // rootDifference is the difference of the roots of two means of rows drawn so often. Its standard error is the delta
@@ -159,29 +161,59 @@ func paired(won, lost, n float64) *Estimate {
 	return e.within(-1, 1)
 }
 
-// judge adds a sentence where a rival does better than the model, or not worse for certain.
-func (r *Report) judge(rival Rival, measure string) {
-	name, theirs := shortened(rival.Name, 60), rival.Error
-	if rival.RMSE != nil {
-		theirs = rival.RMSE
+// judge adds a sentence where a rival does better than the model, or where the rows do not show that it does worse: by
+// the AUC where the error says little.
+func (r *Report) judge(rival Rival) {
+	measure, theirs, gain, at := "error", rival.Error, rival.Gain, ""
+	rarer, rare := r.Rarer()
+	switch {
+	case rival.RMSE != nil:
+		measure, theirs = "RMSE", rival.RMSE
+	case rare:
+		measure, theirs, gain = "AUC", rival.AUC, rival.AUCGain
+	case r.Binary != nil:
+		at = " at score " + Number(r.Binary.Threshold)
 	}
-	mine := theirs.Value - rival.Gain.Value
-	numbers := fmt.Sprintf("%s %.4g against the model's %.4g", measure, theirs.Value, mine)
-	if r.Binary != nil {
-		numbers += " at score " + Number(r.Binary.Threshold)
+	mine := theirs.Value - gain.Value
+	if rare {
+		mine = theirs.Value + gain.Value
 	}
-	switch i := rival.Gain.Interval; {
-	case rival.Gain.Value < 0:
-		r.Words = append(r.Words, fmt.Sprintf("%s does better than the model: %s", name, numbers))
-	case i != nil && i.Contains(0):
-		r.Words = append(r.Words, fmt.Sprintf("the model is not better than %s for certain: %s, which such rows could "+
-			"show by chance", name, numbers))
-	default:
+	name, doubt := shortened(rival.Name, 60), ""
+	switch {
+	case gain.Interval == nil || gain.Interval.Contains(0):
+		doubt = fmt.Sprintf("these rows do not show that the model is better than %s: %s %.4g against %.4g%s, "+
+			"difference %s", name, measure, mine, theirs.Value, at, gain.Text())
+	case gain.Value < 0:
+		doubt = fmt.Sprintf("%s does better than the model: %s %.4g against the model's %.4g%s", name, measure,
+			theirs.Value, mine, at)
+	}
+	if doubt != "" {
+		r.Words = append(r.Words, doubt)
+	}
+	if rival.Name != Guessing || r.Binary == nil || r.Binary.AUC == nil {
 		return
 	}
-	ranked := r.Binary != nil && r.Binary.AUC != nil && r.Binary.AUC.Interval != nil && r.Binary.AUC.Interval[0] > 0.5
-	if rival.Name == Guessing && ranked {
+	switch b := r.Binary; {
+	case rare && rival.Gain.Interval[0] <= 0:
+		r.Words = append(r.Words, fmt.Sprintf("an error of %.4g, against %.4g by guessing, says little where %d of %d rows "+
+			"are of the rarer class: look at the AUC, and at other thresholds", b.Error.Value, rival.Error.Value, rarer,
+			b.Rows))
+	case !rare && doubt != "" && b.AUC.Interval != nil && b.AUC.Interval[0] > 0.5:
 		r.Words = append(r.Words, fmt.Sprintf("it ranks rows better than chance all the same (AUC %.4g): where classes "+
-			"are of very different sizes another threshold says more", r.Binary.AUC.Value))
+			"are of very different sizes another threshold says more", b.AUC.Value))
 	}
+}
+
+// rareTime is one row in how many the rarer of two classes is fewer than where the error says little.
+const rareTime = 10
+
+// Rarer counts the rows of the rarer of two classes, 0 of any other target; rare: they are so few that guessing the
+// other is right nearly always, and the error says little.
+func (r *Report) Rarer() (rows int, rare bool) {
+	b := r.Binary
+	if b == nil {
+		return 0, false
+	}
+	rows = min(b.Positives, b.Rows-b.Positives)
+	return rows, b.AUC != nil && rareTime*rows < b.Rows
 }

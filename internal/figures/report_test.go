@@ -23,13 +23,15 @@ func drawn(n int, share, strength float64, seed uint64) Scored {
 }
 
 // TestGuessingIsNamed: where guessing is right more often the report says so, and where the model is better it does
-// not; a model that ranks well all the same is told apart.
+// not; a model that ranks well all the same is told apart. Where a class is rare it is held against chance by its AUC.
 func TestGuessingIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		share, strength float64
 		want            []string
 	}{
-		{0.06, 0.5, []string{"guessing does better than the model", "it ranks rows better than chance all the same"}},
+		{0.2, 0.5, []string{"guessing does better than the model: error ", "it ranks rows better than chance all the same"}},
+		{0.06, 0.5, []string{"says little where 32 of 600 rows are of the rarer class: look at the AUC"}},
+		{0.06, 0, []string{"these rows do not show that the model is better than guessing: AUC 0.", "says little where"}},
 		{0.5, 2, nil},
 		{0.5, 0, []string{"guessing"}},
 	} {
@@ -54,6 +56,59 @@ func TestGuessingIsNamed(t *testing.T) {
 			if !strings.Contains(r.Words[i], want) {
 				t.Errorf("%v positive: the report says %q, want %q in it", c.share, r.Words[i], want)
 			}
+		}
+	}
+}
+
+// TestARareEventIsJudgedByAUC: of a rare event rivals are held against the model by the AUC, in words and first in the
+// table, though all have the error of a guess; one row in ten is not rare.
+func TestARareEventIsJudgedByAUC(t *testing.T) {
+	for _, c := range []struct {
+		positives, rows int
+		knows           float64 // the rival, of what the model knows
+		want, head      string
+	}{
+		{18, 413, 0.9, "these rows do not show that the model is better than bank alone: AUC 0.", "AUC"},
+		{90, 1999, 1.8, "bank alone does better than the model: AUC 0.", "AUC"},
+		{18, 413, 0, "", "AUC"},
+		{40, 400, 0, "these rows do not show that the model is better than bank alone: error 0.1 against 0.1 at score " +
+			"0.0000, difference 0.0000 (-0.", "error at score 0.0000"},
+	} {
+		s, others := Scored{Classes: [2]string{"0", "1"}, Rule: Rule{Kind: Zero}}, []float64(nil)
+		rng := rand.New(rand.NewPCG(9, 1))
+		for i := range c.rows {
+			y := -1.0
+			if i < c.positives {
+				y = 1
+			}
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			s.Labels = append(s.Labels, y)
+			s.Scores, others = append(s.Scores, y+a-9), append(others, c.knows*y+0.7*a+0.7*b-9)
+		}
+		b, err := OfClasses(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Report{Of: ScoredRows, Binary: b}
+		if err := r.CompareClasses("bank"+Alone, s, others); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(r.Words, "; "); !strings.HasPrefix(got, c.want) || got != "" && c.want == "" {
+			t.Errorf("a rival that knows %v, with %d of %d rows: the report says %q, want %q", c.knows, c.positives, c.rows,
+				got, c.want)
+		}
+		var text strings.Builder
+		if err := r.WriteShort(&text); err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(text.String(), "\nagainst ")
+		if head := strings.TrimLeft(after, " "); !strings.HasPrefix(head, c.head) {
+			t.Errorf("%d of %d rows: the table begins %q, want %q first", c.positives, c.rows, head, c.head)
+		}
+		r.Against[0].AUC, r.Against[0].AUCGain = nil, nil // as a guess in a report that is kept from before
+		text.Reset()
+		if err := r.WriteShort(&text); err != nil || !strings.Contains(text.String(), "\nbank alone ") {
+			t.Errorf("%d of %d rows: a rival without AUC is not printed (%v)", c.positives, c.rows, err)
 		}
 	}
 }

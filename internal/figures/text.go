@@ -56,8 +56,14 @@ func (r *Report) Lines() [][2]string {
 	switch {
 	case r.Binary != nil:
 		b := r.Binary
-		add(fmt.Sprintf("error, %s above score %s", named(b.Classes[1]), Number(b.Threshold)), &b.Error)
-		add("AUC", b.AUC)
+		wrong := fmt.Sprintf("error, %s above score %s", named(b.Classes[1]), Number(b.Threshold))
+		if _, rare := r.Rarer(); rare {
+			add("AUC", b.AUC)
+			add(wrong, &b.Error)
+		} else {
+			add(wrong, &b.Error)
+			add("AUC", b.AUC)
+		}
 		add("Gini", b.Gini)
 		add("KS", b.KS)
 		add("average precision", b.AveragePrecision)
@@ -149,35 +155,50 @@ func (r *Report) WriteShort(w io.Writer) error {
 	table.Flush()
 	if len(r.Against) > 0 {
 		fmt.Fprintln(w)
-		measure := "error"
-		if r.Numbers != nil {
-			measure = "RMSE"
-		}
-		if r.Binary != nil {
-			measure = "error at score " + Number(r.Binary.Threshold) + "\tAUC"
-		}
-		fmt.Fprintf(table, "against\t%s\n", measure)
-		for _, rival := range r.Against {
-			e := rival.Error
-			if rival.RMSE != nil {
-				e = rival.RMSE
-			}
-			line := shortened(rival.Name, 36) + "\t" + e.Text()
-			switch {
-			case r.Binary == nil:
-			case rival.AUC == nil:
-				line += "\t-"
-			default:
-				line += "\t" + Number(rival.AUC.Value)
-			}
-			fmt.Fprintln(table, line)
-		}
+		r.writeAgainst(table)
 		table.Flush()
 	}
 	for _, s := range r.Sentences() {
 		fmt.Fprint(w, wording.Wrap(lineWidth, "  ", s))
 	}
 	return nil
+}
+
+// rivalWidth is how many characters the name of a rival has.
+const rivalWidth = 32
+
+// writeAgainst prints how rivals do: the AUC first where the error says little.
+func (r *Report) writeAgainst(w io.Writer) {
+	_, rare := r.Rarer()
+	switch {
+	case rare:
+		fmt.Fprintf(w, "against\tAUC\tlower by (95 %%)\terror\n")
+	case r.Binary != nil:
+		fmt.Fprintf(w, "against\terror at score %s\tAUC\n", Number(r.Binary.Threshold))
+	case r.Numbers != nil:
+		fmt.Fprintf(w, "against\tRMSE\n")
+	default:
+		fmt.Fprintf(w, "against\terror\n")
+	}
+	for _, rival := range r.Against {
+		name := shortened(rival.Name, rivalWidth)
+		switch {
+		case rare:
+			auc, lower := "-", "-"
+			if rival.AUC != nil && rival.AUCGain != nil { // a guess had none in reports of releases before
+				auc, lower = Number(rival.AUC.Value), rival.AUCGain.Text()
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, auc, lower, Number(rival.Error.Value))
+		case rival.RMSE != nil:
+			fmt.Fprintf(w, "%s\t%s\n", name, rival.RMSE.Text())
+		case rival.AUC != nil:
+			fmt.Fprintf(w, "%s\t%s\t%s\n", name, rival.Error.Text(), Number(rival.AUC.Value))
+		case r.Binary != nil:
+			fmt.Fprintf(w, "%s\t%s\t-\n", name, rival.Error.Text())
+		default:
+			fmt.Fprintf(w, "%s\t%s\n", name, rival.Error.Text())
+		}
+	}
 }
 
 // writeCut prints what a rule would do.

@@ -71,19 +71,27 @@ type table struct {
 func tables(r *figures.Report) []table {
 	var all []table
 	if len(r.Against) > 0 {
-		t := table{Title: "Against what others would say", Head: []string{"", "error or RMSE (95 %)", "AUC"}}
+		t := table{Title: "Against what others would say", Head: []string{"", "error or RMSE (95 %)"}}
+		_, rare := r.Rarer()
 		if r.Binary != nil {
-			t.Head[1] = fmt.Sprintf("error at score %s (95 %%)", figures.Number(r.Binary.Threshold))
+			t.Head = []string{"", fmt.Sprintf("error at score %s (95 %%)", figures.Number(r.Binary.Threshold)), "AUC (95 %)",
+				"AUC lower by (95 %)"}
 		}
 		for _, rival := range r.Against {
-			e, auc := rival.Error, "-"
+			e := rival.Error
 			if rival.RMSE != nil {
 				e = rival.RMSE
 			}
-			if rival.AUC != nil {
-				auc = rival.AUC.Text()
+			row := []string{rival.Name, e.Text()}
+			if r.Binary != nil {
+				row = append(row, rival.AUC.Text(), rival.AUCGain.Text())
 			}
-			t.Rows = append(t.Rows, []string{rival.Name, e.Text(), auc})
+			t.Rows = append(t.Rows, row)
+		}
+		if rare { // the error says little, and stands last
+			for _, row := range append(t.Rows, t.Head) {
+				row[1], row[2], row[3] = row[2], row[3], row[1]
+			}
 		}
 		all = append(all, t)
 	}
