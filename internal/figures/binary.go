@@ -167,6 +167,14 @@ func (b *Binary) lossesOf(s Scored) {
 	b.LogLoss, b.Brier = found[0].within(0, -math.Log(smallestProbability)), found[1].within(0, 1)
 }
 
+// SharedWords explain parts of a row in the groups of lift.
+const SharedWords = "parts of a row: rows with equal scores in several tenths are shared evenly"
+
+// Shared reports whether rows with equal scores have parts of a row in the groups of lift.
+func (b *Binary) Shared() bool {
+	return slices.ContainsFunc(b.Lift, func(g Group) bool { return g.Positives != math.Round(g.Positives) })
+}
+
 // lift returns the rows in ten groups of about the same size, the highest scores first.
 func (r *ranking) lift() []Group {
 	var groups []Group

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -109,6 +110,33 @@ func TestARareEventIsJudgedByAUC(t *testing.T) {
 		text.Reset()
 		if err := r.WriteShort(&text); err != nil || !strings.Contains(text.String(), "\nbank alone ") {
 			t.Errorf("%d of %d rows: a rival without AUC is not printed (%v)", c.positives, c.rows, err)
+		}
+	}
+}
+
+// TestPartsOfARowAreExplained: the text says what 2.333 rows of a tenth are, and nothing where all are whole.
+func TestPartsOfARowAreExplained(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step float64
+		want bool
+	}{{"rows with equal scores", 2, true}, {"rows without", 0, false}} {
+		s := drawn(413, 0.3, 1, 6)
+		for i := range s.Scores {
+			if c.step > 0 {
+				s.Scores[i] = c.step * math.Round(s.Scores[i]/c.step)
+			}
+		}
+		b, err := OfClasses(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := (&Report{Of: ScoredRows, Binary: b}).Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text.String(), "parts of a row: ") != c.want {
+			t.Errorf("%s: the text explains parts of a row, or does not, want %v:\n%s", c.name, c.want, text.String())
 		}
 	}
 }

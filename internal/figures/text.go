@@ -125,6 +125,9 @@ func (r *Report) Write(w io.Writer) error {
 				fmt.Fprintf(table, "%d\t%d\t%.4g\t%s\t%.2f\n", i+1, g.Rows, g.Positives, g.Share.Text(), g.Lift)
 			}
 			table.Flush()
+			if b.Shared() {
+				fmt.Fprint(w, wording.Wrap(lineWidth, "  ", SharedWords))
+			}
 		}
 		if len(b.Calibration) > 0 {
 			fmt.Fprintf(table, "\nprobability of %s\trows\tshare that came (95 %%)\n", yes)

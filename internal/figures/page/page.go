@@ -65,6 +65,7 @@ type table struct {
 	Title string
 	Head  []string
 	Rows  [][]string
+	Note  string // below it, if any
 }
 
 // tables lists the tables of a report.
@@ -98,9 +99,9 @@ func tables(r *figures.Report) []table {
 	if b := r.Binary; b != nil {
 		c := b.Confusion
 		all = append(all, table{
-			fmt.Sprintf("At the threshold %s (%s)", figures.Number(b.Threshold), b.Rule),
-			[]string{"", "said " + b.Classes[0], "said " + b.Classes[1]},
-			[][]string{
+			Title: fmt.Sprintf("At the threshold %s (%s)", figures.Number(b.Threshold), b.Rule),
+			Head:  []string{"", "said " + b.Classes[0], "said " + b.Classes[1]},
+			Rows: [][]string{
 				{"are " + b.Classes[0], fmt.Sprint(c.TrueNegatives), fmt.Sprint(c.FalsePositives)},
 				{"are " + b.Classes[1], fmt.Sprint(c.FalseNegatives), fmt.Sprint(c.TruePositives)},
 			},
@@ -110,6 +111,9 @@ func tables(r *figures.Report) []table {
 		for i, g := range b.Lift {
 			t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), fmt.Sprint(g.Rows), fmt.Sprintf("%.4g", g.Positives),
 				g.Share.Text(), fmt.Sprintf("%.2f", g.Lift)})
+		}
+		if b.Shared() {
+			t.Note = figures.SharedWords
 		}
 		all = append(all, t)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestPage(t *testing.T) {
 	s := figures.Scored{Classes: [2]string{"0", hostile}, Rule: figures.Rule{Kind: figures.Zero}}
 	for i := range 300 {
 		y := float64(2*(i%3/2) - 1)
-		s.Labels, s.Scores = append(s.Labels, y), append(s.Scores, y/2+rng.NormFloat64())
+		s.Labels, s.Scores = append(s.Labels, y), append(s.Scores, math.Round(y/2+rng.NormFloat64()))
 	}
 	p, err := figures.FitPlatt(s.Labels, s.Scores)
 	if err != nil {
@@ -58,6 +59,11 @@ func TestPage(t *testing.T) {
 		if n := strings.Count(string(text), "<svg"); n != drawings && page.Title == hostile || bytes.Contains(text,
 			[]byte("<script")) || bytes.Contains(text, []byte("http")) || bytes.Contains(text, []byte("NaN")) {
 			t.Errorf("%s: %d drawings, or a script, an address or no number in it", page.Title, n)
+		}
+		for _, words := range []string{figures.SharedWords, "<th scope=\"col\">AUC lower by (95 %)</th>"} {
+			if got := strings.Contains(string(text), words); got != (page.Title == hostile) {
+				t.Errorf("%s: the page says %q: %v", page.Title, words, got)
+			}
 		}
 		d := xml.NewDecoder(bytes.NewReader(text))
 		d.Strict, d.Entity = true, xml.HTMLEntity
