@@ -286,8 +286,8 @@ var may = map[string][]string{
 	"internal/testnet/needs":       {},
 	"internal/textfile":            {"internal/durable"},
 	"internal/trial": {
-		"algorithms/fdskl", "algorithms/kernel", "internal/credit", "internal/dataset", "internal/textfile",
-		"internal/vertical", "keys",
+		"algorithms/fdskl", "algorithms/kernel", "internal/credit", "internal/dataset", "internal/figures",
+		"internal/textfile", "internal/vertical", "keys",
 	},
 	"internal/trial/online": {
 		"algorithms/gfml", "algorithms/nn", "algorithms/ofmsft", "algorithms/pofmkl", "internal/stream", "keys",

@@ -290,7 +290,7 @@ func (d *columns) compare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.result.ClearError, d.result.ClearSeconds = clear.Error, clear.Seconds
+	d.result.ClearError, d.result.ClearAUC, d.result.ClearSeconds = clear.Error, clear.AUC, clear.Seconds
 	if d.Quick {
 		return nil
 	}

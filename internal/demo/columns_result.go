@@ -47,6 +47,7 @@ type columnsResult struct {
 	TestError      float64          `json:"test_error"`
 	TestRMSE       *float64         `json:"test_rmse,omitempty"`
 	ClearError     float64          `json:"clear_error"`
+	ClearAUC       *float64         `json:"clear_auc,omitempty"` // of two classes
 	MajorityError  float64          `json:"majority_error"`
 	TrainError     *float64         `json:"train_error,omitempty"`
 	TrainSeconds   float64          `json:"train_seconds"` // from all connected to the model
@@ -159,31 +160,27 @@ const fewRows = 20
 // asGoodAlone says which party's columns alone do as well as all, the best of them, and how well: by the error, or
 // where that says little by the AUC; "" where none do.
 func (r *columnsResult) asGoodAlone(rare bool) string {
-	const says = "%s's columns alone do as well: %s. The others' add nothing here."
-	if rare {
-		for _, rival := range r.Figures.Against {
-			party, alone := strings.CutSuffix(rival.Name, figures.Alone)
-			if alone && rival.AUC != nil && rival.AUC.Value >= r.Figures.Binary.AUC.Value {
-				return fmt.Sprintf(says, party, fmt.Sprintf("AUC %.4f", rival.AUC.Value))
-			}
-		}
-		return ""
-	}
-	best := -1
-	for i, b := range r.Baselines {
-		if b.Party != "" && b.Error <= r.TestError && (best < 0 || b.Error < r.Baselines[best].Error) {
-			best = i
+	var best *trial.Baseline
+	for i := range r.Baselines {
+		b := &r.Baselines[i]
+		switch {
+		case b.Party == "":
+		case rare && b.AUC != nil && *b.AUC >= r.Figures.Binary.AUC.Value && (best == nil || *b.AUC > *best.AUC),
+			!rare && b.Error <= r.TestError && (best == nil || b.Error < best.Error):
+			best = b
 		}
 	}
-	if best < 0 {
+	if best == nil {
 		return ""
 	}
-	b := r.Baselines[best]
-	how := fmt.Sprintf("%.4g %% wrong", 100*b.Error)
-	if r.TestRMSE != nil {
-		how = fmt.Sprintf("RMSE %.4f", b.Error)
+	how := fmt.Sprintf("%.4g %% wrong", 100*best.Error)
+	switch {
+	case rare:
+		how = fmt.Sprintf("AUC %.4f", *best.AUC)
+	case r.TestRMSE != nil:
+		how = fmt.Sprintf("RMSE %.4f", best.Error)
 	}
-	return fmt.Sprintf(says, b.Party, how)
+	return fmt.Sprintf("%s's columns alone do as well: %s. The others' add nothing here.", best.Party, how)
 }
 
 // printAudit prints the lines that say what an audit found.
@@ -208,27 +205,45 @@ func (d *columns) printAlignments() error {
 	return w.Flush()
 }
 
-// printComparison prints one line for each model.
+// printComparison prints one line for each model: of two classes with the AUC.
 func (d *columns) printComparison() error {
 	r := &d.result
 	measure := "test error"
 	if r.TestRMSE != nil {
 		measure = "test RMSE"
 	}
+	var area, guess *float64
+	if r.Figures != nil && r.Figures.Binary != nil && r.Figures.Binary.AUC != nil {
+		area, guess = &r.Figures.Binary.AUC.Value, new(float64)
+		*guess = 0.5
+		measure += "\tAUC"
+	}
 	w := wording.NewTable(d.Out, "")
+	line := func(name string, wrong float64, auc *float64, seconds string) {
+		fmt.Fprintf(w, "%s\t%.4f\t", name, wrong)
+		switch {
+		case area == nil: // no column
+		case auc == nil:
+			fmt.Fprint(w, "-\t")
+		default:
+			fmt.Fprintf(w, "%.4f\t", *auc)
+		}
+		fmt.Fprintln(w, seconds)
+	}
 	fmt.Fprintf(w, "\nmodel\t%s\tseconds\n", measure)
-	fmt.Fprintf(w, "guessing\t%.4f\t\n", r.MajorityError)
+	line("guessing", r.MajorityError, guess, "")
+	seconds := func(s float64) string { return fmt.Sprintf("%.2f", s) }
 	for _, b := range r.Baselines {
-		fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", b.Name, b.Error, b.Seconds)
+		line(b.Name, b.Error, b.AUC, seconds(b.Seconds))
 	}
 	if len(r.Baselines) == 0 {
-		fmt.Fprintf(w, "all columns pooled in the clear\t%.4f\t%.2f\n", r.ClearError, r.ClearSeconds)
+		line("all columns pooled in the clear", r.ClearError, r.ClearAUC, seconds(r.ClearSeconds))
 	}
 	name := "Hanse, nobody's columns left home"
 	if r.Privacy == fdskl.Published {
 		name = "Hanse, the published protocol: columns leak"
 	}
-	fmt.Fprintf(w, "%s\t%.4f\t%.2f\n", name, r.TestError, r.TrainSeconds)
+	line(name, r.TestError, area, seconds(r.TrainSeconds))
 	return w.Flush()
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -23,10 +24,22 @@ const linearLambda = 1e-6
 
 // Baseline is how a model without a federation does on the test rows.
 type Baseline struct {
-	Name    string  `json:"name"`
-	Party   string  `json:"party,omitempty"` // whose columns alone it knows
-	Error   float64 `json:"error"`           // share of wrong labels, or root mean square error
-	Seconds float64 `json:"seconds"`
+	Name    string   `json:"name"`
+	Party   string   `json:"party,omitempty"` // whose columns alone it knows
+	Error   float64  `json:"error"`           // share of wrong labels, or root mean square error
+	AUC     *float64 `json:"auc,omitempty"`   // of two classes, if test rows are of both
+	Seconds float64  `json:"seconds"`
+}
+
+// judge fills in how scores of the test rows do.
+func (b *Baseline) judge(scores, labels []float64, m *fdskl.Model) {
+	b.Error = fdskl.TestError(scores, labels, m)
+	if m.Params.Target == fdskl.Regression || m.Params.Scores() > 1 {
+		return
+	}
+	if area := figures.AUC(labels, scores); area != nil {
+		b.AUC = &area.Value
+	}
 }
 
 // Guess returns the test error of always answering the commonest training label, or for a
@@ -145,7 +158,7 @@ func (d *Data) kernel(ctx context.Context, name string, p fdskl.Params, train, t
 	if err != nil {
 		return Baseline{}, err
 	}
-	b.Error = fdskl.TestError(scores, labels.Values, m)
+	b.judge(scores, labels.Values, m)
 	return b, nil
 }
 
@@ -173,7 +186,7 @@ func (d *Data) scorecard(name string, p fdskl.Params, train, test []*dataset.Tab
 	if err != nil {
 		return Baseline{}, err
 	}
-	b.Error = fdskl.TestError(card.Score(rows), labels.Values, &fdskl.Model{Params: p, Scale: 1})
+	b.judge(card.Score(rows), labels.Values, &fdskl.Model{Params: p, Scale: 1})
 	return b, nil
 }
 
@@ -228,7 +241,7 @@ func (d *Data) Linear(p fdskl.Params) (Baseline, error) {
 	}
 	scores := vertical.ScoreEach(models, test)
 	b := Baseline{Name: "linear on all columns", Seconds: time.Since(start).Seconds()}
-	b.Error = fdskl.TestError(scores, labels.Values, &fdskl.Model{Params: p, Scale: 1})
+	b.judge(scores, labels.Values, &fdskl.Model{Params: p, Scale: 1})
 	return b, nil
 }
 
