@@ -235,8 +235,12 @@ func encodingOf(s string) string {
 			name = "GB18030"
 		}
 	}
-	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8 OLD > NEW",
-		name, name)
+	others := ""
+	if name == "WINDOWS-1252" { // which of the two it is no file says
+		others = ", with WINDOWS-1250 in Poland, Czechia or Hungary"
+	}
+	return fmt.Sprintf(", and looks like %s: save the file as UTF-8, or convert it: iconv -f %s -t UTF-8 OLD > NEW%s",
+		name, name, others)
 }
 
 // checkText says what is wrong with a name, an id or a level, or "". A mark such as U+FEFF
