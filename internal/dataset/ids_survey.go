@@ -229,6 +229,7 @@ type idShape struct {
 	shortest, longest int  // digits of the whole ones
 	least, most       int  // characters of all
 	letters           bool // an id has one that is no exponent's
+	capitals, small   bool // a text has such a letter
 	wordy             int  // ids without a digit
 	unbroken          bool // there is an id of more than digits, and without blanks
 }
@@ -242,6 +243,8 @@ func (s *idShape) add(id string) {
 	s.most = max(s.most, n)
 	if digits, others := count(id); others > 0 {
 		s.texts++
+		s.capitals = s.capitals || strings.ContainsFunc(id, unicode.IsUpper)
+		s.small = s.small || strings.ContainsFunc(id, unicode.IsLower)
 		if digits == 0 {
 			s.wordy++
 		}
@@ -275,10 +278,19 @@ func (s *idShape) String() string {
 		kind = "whole numbers with zeros in front,"
 	}
 	all := fmt.Sprintf("%s, %s of ", wording.Count(s.whole+s.texts, "id"), kind)
-	if least == most {
-		return all + wording.Count(least, unit)
+	if least != most {
+		all += fmt.Sprintf("%d to ", least)
 	}
-	return fmt.Sprintf("%s%d to %s", all, least, wording.Count(most, unit))
+	all += wording.Count(most, unit)
+	switch {
+	case s.capitals && s.small:
+		return all + ", capitals and small letters"
+	case s.capitals:
+		return all + ", all letters capitals"
+	case s.small:
+		return all + ", all letters small"
+	}
+	return all
 }
 
 // folded remembers texts by what they are without capitals: a hash, so that many ids take little memory.

@@ -87,7 +87,10 @@ func TestIDsHaveAShape(t *testing.T) {
 	for ids, want := range map[string]string{
 		"1|20|300": "3 ids, whole numbers of 1 to 3 digits",
 		"001|002":  "2 ids, whole numbers with zeros in front, of 3 digits",
-		"a1|b":     "2 ids, texts of 1 to 2 characters", "7": "1 id, whole numbers of 1 digit", "|": "none",
+		"a1|b":     "2 ids, texts of 1 to 2 characters, all letters small",
+		"A1|B2":    "2 ids, texts of 2 characters, all letters capitals",
+		"Ab|C-":    "2 ids, texts of 2 characters, capitals and small letters",
+		"7":        "1 id, whole numbers of 1 digit", "|": "none",
 	} {
 		lines := make([]int32, 5)
 		look := lookAtIDs("cust", strings.Split(ids, "|"), lines, true, nil)
