@@ -621,7 +621,6 @@ func TestJobsWhoseStepsCannotBeCheckedAreRefused(t *testing.T) {
 	}{
 		{fdskl.Params{Loss: "square"}, false},
 		{fdskl.Params{Loss: "logistic"}, false},
-		{fdskl.Params{Loss: "smooth-hinge"}, false},
 		{fdskl.Params{Loss: "square", Iterations: 1000}, false},
 		{fdskl.Params{Loss: "logistic", Iterations: 1000, Lambda: 1e-8}, true},
 		{fdskl.Params{Loss: "logistic", Iterations: 5000, Outer: 20, Lambda: 1e-10}, true},

@@ -10,15 +10,12 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// losses are the jobs whose rows are needed again, in words of all sizes.
+// losses are the jobs whose rows are needed again, in words of both sizes, and with bins.
 func losses(t testing.TB) map[string]*fixture {
 	t.Helper()
 	all := resumables(t)
-	compact := newFixture(t, 3, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Ring: 48,
-		Loss: "smooth-hinge", Outer: 3})
-	compact.block = 5
 	return map[string]*fixture{"64": all["logistic"].fixture, "bins": all["scorecard"].fixture,
-		"32": all["small, logistic"].fixture, "48": compact}
+		"32": all["small, logistic"].fixture}
 }
 
 // watched is a source that holds what comes back against what was handed out first.

@@ -81,6 +81,11 @@ func Validate(p fdskl.Params, parties []string) error {
 	case p.Scores() > 1 && p.Loss != kernel.Square.String():
 		return fmt.Errorf("loss is %q with %d classes: each of its outer steps would open a score of every training row "+
 			"for every class; take loss = %q, which opens none, or privacy \"masked\"", p.Loss, p.Classes, kernel.Square)
+	case p.Loss == kernel.SmoothHinge.String() && p.Binned():
+		return fmt.Errorf("loss is %q, want %q or %q in a job with bins", p.Loss, kernel.Square, kernel.Logistic)
+	case p.Loss == kernel.SmoothHinge.String():
+		return fmt.Errorf("loss is %q: a sealed job wants %q or %q, or privacy \"masked\" for this one", p.Loss,
+			kernel.Square, kernel.Logistic)
 	case p.Features > MaxFeatures || p.Features < 2:
 		return fmt.Errorf("features is %d, want 2 to %d in a sealed job, which shares a matrix with their square",
 			p.Features, MaxFeatures)

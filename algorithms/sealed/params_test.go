@@ -46,6 +46,11 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 256 }, "score_range is 256, want at most 128 with ring = 32"},
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 128 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, "ring is 32, want 48 or 64 in a job with bins"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 4 }, "<nil>"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "smooth-hinge", 4 }, `loss is "smooth-hinge": a sealed job wants ` +
+			`"square" or "logistic", or privacy "masked" for this one`},
+		{func(p *fdskl.Params) { p.Loss, p.Outer, p.Bins = "smooth-hinge", 4, 10 }, `loss is "smooth-hinge", want "square" ` +
+			`or "logistic" in a job with bins`},
 		{func(p *fdskl.Params) { p.ScoreBits = 17 }, "score_bits is 17, want 1 to 16"},
 		{func(p *fdskl.Params) { p.ScoreBits = -1 }, "score_bits is -1, want 1 to 16"},
 		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
@@ -81,8 +86,8 @@ func TestSumsThatCouldWrapAreRefused(t *testing.T) {
 			"1048576 rows, 4096 features, lambda 1: lambda times coefficients could need 63.0 bits, ring = 64 has 62"},
 		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 5, 1.5e308 },
 			"1000 rows, 64 features, lambda 1.5e+308: lambda times coefficients could need 563.4 bits, ring = 64 has 62"},
-		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda, p.Ring = "smooth-hinge", 5, math.MaxFloat64, 32 },
-			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 562.5 bits, " +
+		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda, p.Ring = "logistic", 5, math.MaxFloat64, 32 },
+			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 563.5 bits, " +
 				"ring = 32 has 62"},
 		{1 << 20, func(p *fdskl.Params) { p.Ring = 32 }, "<nil>"},
 		{1 << 28, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 1024, 1e-6 }, "<nil>"},

@@ -19,7 +19,7 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 	q, rows := pick(3, 3, 4, 5), 10+rng.IntN(50)
 	p := fdskl.Params{Features: 2 * (1 + rng.IntN(5)), Iterations: 1 + rng.IntN(3), Ring: pick(32, 32, 32, 48, 64),
 		Sigma: float64(pick(0, 1)), Seed: fmt.Sprint(rng.IntN(100))}
-	switch rng.IntN(5) {
+	switch rng.IntN(4) {
 	case 0:
 		p.Target = fdskl.Regression
 		p.ScoreRange = pick(16, 32, 128)
@@ -27,8 +27,6 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 		p.Classes = 3 + rng.IntN(3)
 	case 2:
 		p.Loss, p.Outer = "logistic", 1+rng.IntN(3)
-	case 3:
-		p.Loss, p.Outer = "smooth-hinge", 1+rng.IntN(3)
 	}
 	if rng.IntN(2) == 0 {
 		p.Lambda = fdskl.Lambda(math.Pow(10, -float64(rng.IntN(4))))

@@ -118,8 +118,8 @@ func demoFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to " +
 			"the tree's inner nodes"},
 		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
-		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge ; logistic and smooth-hinge open scores of " +
-			"training rows in sealed jobs (default: logistic for two classes in masked jobs, else square)"},
+		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge ; sealed jobs take square, and logistic, " +
+			"which opens scores of training rows there (default: logistic for two classes in masked jobs, else square)"},
 		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: texts, two values and codes are " +
 			"classes, other numbers a regression)"},
 		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},

@@ -60,9 +60,9 @@ A job file:
                               # the rows that are kept out of a first solution
    iterations = 300           # steps of the solver
    seed = "credit 2026"
-   # loss = "logistic"        # or "smooth-hinge": opens scores of the training rows to
-   # outer = 5                # the label holder, outer - 1 of each; default: "square",
-                              # which opens none
+   # loss = "logistic"        # opens scores of the training rows to the label holder,
+   # outer = 5                # outer - 1 of each; default: "square", which opens none.
+                              # "smooth-hinge" is of masked jobs alone
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction; 5 by default with

@@ -130,7 +130,7 @@ func Round(ctx context.Context, run lab.Run, o RoundOptions) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		c.cut(o.Rows)
-		for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic, kernel.SmoothHinge} {
+		for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic} {
 			if err := add(c, name, "kernel, "+loss.String(), c.params(loss, o.Features, 1e-6)); err != nil {
 				return err
 			}

@@ -182,7 +182,7 @@ With --bins scorecards in place of kernels, in sealed jobs alone:
 		rowsFlag(&o.Rows),
 		numbers("features", &o.Features, "numbers `D` of random features", 512, 1024),
 		numbers("ring", &o.Ring, "`BITS` of a shared feature on the wire", 32, 64, 48),
-		text("loss", &o.Loss, kernel.Square.String(), "square, logistic or smooth-hinge"),
+		text("loss", &o.Loss, kernel.Square.String(), "square or logistic"),
 		number("bins", &o.Bins, 0, "a scorecard of about `N` bins of each column; 0: a kernel"),
 		real("lambda", &o.Lambda, 0, "regulariser `LAMBDA` of scorecards; 0: by the number of rows"),
 		yes("z-scores", &o.ZScores, "open z-scores of scorecards to the label holder"),
