@@ -92,7 +92,11 @@ func Validate(p fdskl.Params, parties []string) error {
 	case p.Ring != ringDefault && p.Ring != ringCompact && p.Ring != ringSmall:
 		return fmt.Errorf("ring is %d, want %d, %d or %d", p.Ring, ringSmall, ringCompact, ringDefault)
 	case p.Ring == ringSmall && p.Binned():
-		return fmt.Errorf("ring is %d, want %d or %d in a job with bins", p.Ring, ringCompact, ringDefault)
+		return fmt.Errorf("ring is %d, want %d in a job with bins, or %d with loss %q", p.Ring, ringDefault, ringCompact,
+			kernel.Square)
+	case p.Ring == ringCompact && p.Loss != kernel.Square.String():
+		return fmt.Errorf("ring is %d, want %d with loss %q, whose derivative wants cosines of more than 7 bits", p.Ring,
+			ringDefault, p.Loss)
 	case p.Ring == ringSmall && p.ScoreRange > smallRange:
 		return fmt.Errorf("score_range is %d, want at most %d with ring = %d", p.ScoreRange, smallRange, ringSmall)
 	case p.ScoreBits < 1 || p.ScoreBits > 16:

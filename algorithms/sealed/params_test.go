@@ -45,7 +45,11 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Ring = 56 }, "ring is 56, want 32, 48 or 64"},
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 256 }, "score_range is 256, want at most 128 with ring = 32"},
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 128 }, "<nil>"},
-		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, "ring is 32, want 48 or 64 in a job with bins"},
+		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, `ring is 32, want 64 in a job with bins, or 48 with ` +
+			`loss "square"`},
+		{func(p *fdskl.Params) { p.Ring, p.Bins, p.Loss, p.Outer = 48, 10, "logistic", 4 }, `ring is 48, want 64 with loss ` +
+			`"logistic", whose derivative wants cosines of more than 7 bits`},
+		{func(p *fdskl.Params) { p.Ring = 48 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 4 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "smooth-hinge", 4 }, `loss is "smooth-hinge": a sealed job wants ` +
 			`"square" or "logistic", or privacy "masked" for this one`},

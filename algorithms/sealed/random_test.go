@@ -28,6 +28,9 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 	case 2:
 		p.Loss, p.Outer = "logistic", 1+rng.IntN(3)
 	}
+	if p.Loss != "" && p.Ring == ringCompact {
+		p.Ring = ringDefault
+	}
 	if rng.IntN(2) == 0 {
 		p.Lambda = fdskl.Lambda(math.Pow(10, -float64(rng.IntN(4))))
 	}

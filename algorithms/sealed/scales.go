@@ -160,9 +160,6 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 	most := mostUsual
 	if p.Ring == ringCompact {
 		s.s1, s.sy, most = 7, 14, mostCompact
-		if loss != kernel.Square {
-			s.sy = 13
-		}
 	}
 	if loss == kernel.Square {
 		s.kappa = 1

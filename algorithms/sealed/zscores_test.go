@@ -94,7 +94,7 @@ func TestZScoresAreTheTextbooks(t *testing.T) {
 	}{
 		"logistic, to owners": {"owners", 200, fdskl.Params{Loss: "logistic", Outer: 4, Keeper: "p2", Helper: "p1"}},
 		"logistic, to one":    {"p3", 150, fdskl.Params{Loss: "logistic", Outer: 3}},
-		"compact":             {"p0", 150, fdskl.Params{Loss: "logistic", Outer: 3, Ring: 48}},
+		"compact":             {"p0", 150, fdskl.Params{Ring: 48}},
 		"square":              {"owners", 200, fdskl.Params{}},
 		"regression":          {"p1", 150, fdskl.Params{Target: fdskl.Regression}},
 		"small lambda":        {"p0", 150, fdskl.Params{Loss: "logistic", Outer: 3, Lambda: 2e-4, Bound: boundPublic}},

@@ -176,12 +176,12 @@ out of each node and into it, and --delay one way.
 
 With --bins scorecards in place of kernels, in sealed jobs alone:
 
-   hanselab sealed --sets defaultcredit --bins 10 --loss logistic`,
+   hanselab sealed --sets defaultcredit --bins 10 --ring 64 --loss logistic`,
 		dataFlag(&o.Data, "the data sets"),
 		words("sets", &o.Sets, "`SETS` to measure", "a9a", "defaultcredit", "phishing"),
 		rowsFlag(&o.Rows),
 		numbers("features", &o.Features, "numbers `D` of random features", 512, 1024),
-		numbers("ring", &o.Ring, "`BITS` of a shared feature on the wire", 32, 64, 48),
+		numbers("ring", &o.Ring, "`BITS` of a shared feature on the wire; 48 with the square loss alone", 32, 64),
 		text("loss", &o.Loss, kernel.Square.String(), "square or logistic"),
 		number("bins", &o.Bins, 0, "a scorecard of about `N` bins of each column; 0: a kernel"),
 		real("lambda", &o.Lambda, 0, "regulariser `LAMBDA` of scorecards; 0: by the number of rows"),

@@ -127,6 +127,9 @@ func TestSealedFormulasAreTheContracts(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic} {
 		for _, ring := range []int{32, 48, 64} {
+			if ring == 48 && loss != kernel.Square {
+				continue
+			}
 			p := fdskl.Params{Active: names[:1], Loss: loss.String(), Features: 34, Iterations: 7, Ring: ring,
 				Sigma: 1, Lambda: 1e-4, Keeper: "b", Helper: "c"}
 			formulasHold(t, p, names)
