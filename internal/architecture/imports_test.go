@@ -242,7 +242,8 @@ var may = map[string][]string{
 		"internal/textfile", "internal/vault", "internal/wording", "internal/workerkeys", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
-	"internal/owner": {"internal/textfile"},
+	"internal/optimum": {},
+	"internal/owner":   {"internal/textfile"},
 	"internal/ownmodel": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/portable", "internal/durable",
 		"internal/jobs/clients", "internal/stream", "internal/terminal", "internal/wording",
