@@ -31,6 +31,39 @@ const (
 	newtonGap  = 10
 )
 
+// Reached is the squared distance to the optimum, in standard errors, up to which a run has reached it:
+//
+//	q = N g . H^-1 g
+//
+// over N rows, where g is the gradient and H the second derivative of the mean objective. About q/2 is what the
+// objective of all rows together has yet to fall: at q = 1/4 an eighth of a nat of the log loss, beside which the one
+// function cannot be told from the other by these rows.
+const Reached = 0.25
+
+// ToGo returns how many standard errors the optimum is away where q is what Reached bounds, 0 where it is reached.
+func ToGo(q float64) float64 {
+	if q <= Reached {
+		return 0
+	}
+	return min(math.Sqrt(q), math.MaxFloat64)
+}
+
+// NotConverged says that a run did not reach its optimum, and is "" where it did: so many standard errors are to go
+// after what it did, and some change of the job helps.
+func NotConverged(toGo float64, after, helps string) string {
+	if toGo == 0 {
+		return ""
+	}
+	much := fmt.Sprintf("about %.1f", toGo)
+	switch {
+	case toGo > 10_000:
+		much = "more than 10,000"
+	case toGo >= 10:
+		much = fmt.Sprintf("about %.0f", toGo)
+	}
+	return fmt.Sprintf("not converged: %s standard errors to go%s; %s", much, after, helps)
+}
+
 // leastCurvature is the share of the largest second derivative of a row below which another's does not count. A
 // direction without them goes down all the same, and the hinge has none but 0 and 1.
 const leastCurvature = 1e-4

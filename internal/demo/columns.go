@@ -291,6 +291,7 @@ func (d *columns) compare(ctx context.Context) (err error) {
 		return err
 	}
 	d.result.ClearError, d.result.ClearAUC, d.result.ClearSeconds = clear.Error, clear.AUC, clear.Seconds
+	d.result.ClearNotConverged = clear.NotConverged
 	if d.Quick {
 		return nil
 	}

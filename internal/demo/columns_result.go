@@ -62,6 +62,8 @@ type columnsResult struct {
 	Audit          *audit.Report    `json:"audit"`
 	// Figures are those of the test rows at the label holder.
 	Figures *figures.Report `json:"figures,omitempty"`
+	// says so where the optimum was not reached in the clear
+	ClearNotConverged string `json:"clear_not_converged,omitempty"`
 }
 
 // alignedRows says what an alignment of a table found.
@@ -233,18 +235,31 @@ func (d *columns) printComparison() error {
 	fmt.Fprintf(w, "\nmodel\t%s\tseconds\n", measure)
 	line("guessing", r.MajorityError, guess, "")
 	seconds := func(s float64) string { return fmt.Sprintf("%.2f", s) }
+	var short []string // which models are not at their optimum
+	ended := func(name, notConverged string) {
+		if notConverged != "" {
+			short = append(short, name+": "+notConverged)
+		}
+	}
 	for _, b := range r.Baselines {
 		line(b.Name, b.Error, b.AUC, seconds(b.Seconds))
+		ended(b.Name, b.NotConverged)
 	}
 	if len(r.Baselines) == 0 {
-		line("all columns pooled in the clear", r.ClearError, r.ClearAUC, seconds(r.ClearSeconds))
+		const pooled = "all columns pooled in the clear"
+		line(pooled, r.ClearError, r.ClearAUC, seconds(r.ClearSeconds))
+		ended(pooled, r.ClearNotConverged)
 	}
 	name := "Hanse, nobody's columns left home"
 	if r.Privacy == fdskl.Published {
 		name = "Hanse, the published protocol: columns leak"
 	}
 	line(name, r.TestError, area, seconds(r.TrainSeconds))
-	return w.Flush()
+	err := w.Flush()
+	for _, s := range short {
+		terminal.Sentence(d.Out, "", s)
+	}
+	return err
 }
 
 // printFigures prints the figures of the test rows.

@@ -29,6 +29,8 @@ type Baseline struct {
 	Error   float64  `json:"error"`           // share of wrong labels, or root mean square error
 	AUC     *float64 `json:"auc,omitempty"`   // of two classes, if test rows are of both
 	Seconds float64  `json:"seconds"`
+
+	NotConverged string `json:"not_converged,omitempty"` // says so where the optimum was not reached
 }
 
 // judge fills in how scores of the test rows do.
@@ -181,7 +183,8 @@ func (d *Data) scorecard(name string, p fdskl.Params, train, test []*dataset.Tab
 	if err != nil {
 		return Baseline{}, fmt.Errorf("%s: %w", name, err)
 	}
-	b := Baseline{Name: name, Seconds: time.Since(start).Seconds()}
+	b := Baseline{Name: name, Seconds: time.Since(start).Seconds(),
+		NotConverged: fdskl.NotConverged(card.ToGo, "", "a larger lambda or fewer bins")}
 	_, labels, err := d.labels(p)
 	if err != nil {
 		return Baseline{}, err

@@ -7,9 +7,13 @@ import (
 	"math"
 	"syscall"
 	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/optimum"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -146,4 +150,26 @@ func cpuSeconds(t *testing.T) float64 {
 		t.Fatal(err)
 	}
 	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}
+
+// TestScorecardsOfRealSetsAreAtTheOptimum cuts two public sets into bins and holds their cards as those of made tables.
+func TestScorecardsOfRealSetsAreAtTheOptimum(t *testing.T) {
+	for _, name := range []string{"defaultcredit", "a9a"} {
+		s := realSets()[name]
+		p := fdskl.Params{Label: s.label, BinParams: fdskl.BinParams{Bins: fdskl.DefaultBins}}.WithDefaults()
+		prepared, err := PrepareTraining(s.read(t), p, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := prepared.Rows
+		table := optimum.Table{Name: name, X: mat.NewDense(rows.Rows, rows.Columns(), nil),
+			Y: make([]float64, rows.Rows), Columns: len(prepared.Columns)}
+		for i := range rows.Rows {
+			rows.EachInRow(i, func(c int, v float64) { table.X.Set(i, c, v) })
+			table.Y[i] = max(0, prepared.Labels.Values[i])
+		}
+		start := time.Now()
+		holdScorecard(t, table, float64(p.LambdaOf(rows.Rows)))
+		t.Logf("%d rows, %d bins, both in %v", rows.Rows, rows.Columns(), time.Since(start))
+	}
 }
