@@ -21,24 +21,19 @@ const solverHistory = 10
 // solverSums is how often the solver asks for inner products, at most, for each evaluation.
 const solverSums = 2
 
-// solverFall ends a run when the value falls by less than this share of itself from one checkpoint to
-// the next. Single iterations say little: some fall by 1e-5 in the midst of progress. It was chosen
-// on one split of a9a and defaultcredit, where the test error has settled by then in half the
-// iterations that a fall of 1e-8 in one iteration takes; a9a, ijcnn1 and w8a confirm it.
-const solverFall = 2e-4
-
 // maxEvaluations bounds the evaluations of the objective in one session of a run of so many
 // iterations. One iteration takes 50 at most (two line searches of 25); a run that has used up two
 // for each stops at the next. All parties count alike.
 func maxEvaluations(iterations int) int { return 2*iterations + 50 }
 
-// errEnough ends a run that has settled or has used up its evaluations.
+// errEnough ends a run that has reached the optimum or has used up its evaluations.
 var errEnough = errors.New("the run is over")
 
 // objective is a function of the coefficients that L-BFGS minimises; local and joint implement it.
 type objective interface {
 	lbfgs.Oracle
 	size() int
+	count() int // of rows
 	coefficients(x []float64) (alpha []float64, intercept float64)
 	share(ctx context.Context) error
 	judged(m *Model)
@@ -46,12 +41,12 @@ type objective interface {
 
 // descend minimises an objective and writes the result to m.
 func (t *trainer) descend(ctx context.Context, m *Model, o objective) error {
-	state, err := t.minimum(ctx, o)
+	state, q, err := t.minimum(ctx, o)
 	if err != nil || state == nil {
 		return err
 	}
 	m.Alpha, m.Intercept = o.coefficients(state.Alpha)
-	m.Objective, m.Iterations = state.Value, state.Iteration
+	m.Objective, m.Iterations, m.ToGo = state.Value, state.Iteration, ToGo(q)
 	o.judged(m)
 	return nil
 }
@@ -61,7 +56,7 @@ func (t *trainer) descendEach(ctx context.Context, m *Model, o *local) error {
 	for k := range t.Params.Scores() {
 		t.class = k
 		t.target.against(k)
-		state, err := t.minimum(ctx, o)
+		state, q, err := t.minimum(ctx, o)
 		if err != nil {
 			return fmt.Errorf("class %q: %w", t.target.Classes[k], err)
 		}
@@ -69,43 +64,42 @@ func (t *trainer) descendEach(ctx context.Context, m *Model, o *local) error {
 		f.Alpha, f.Intercept = o.coefficients(state.Alpha)
 		m.Against = append(m.Against, f)
 		m.Iterations += state.Iteration
+		m.ToGo = max(m.ToGo, ToGo(q))
 	}
 	m.Objective, m.TrainError = t.judge(o.held, m, o.lambda)
 	return nil
 }
 
-// minimum finds the minimum of an objective from the last common checkpoint on; in a dry run it has none.
-func (t *trainer) minimum(ctx context.Context, o objective) (*lbfgs.State, error) {
+// minimum finds the minimum of an objective from the last common checkpoint on; in a dry run it has none. q is how far
+// it is from where the run ended, as Reached bounds it.
+func (t *trainer) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q float64, err error) {
 	if err := o.share(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	from, err := t.resumeSolver(ctx, o.size())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if t.counter != nil {
-		return nil, t.counter.solver(ctx, o.(*joint))
+		return nil, 0, t.counter.solver(ctx, o.(*joint))
 	}
-	state, err := t.minimise(ctx, o, make([]float64, o.size()), from, t.Vault)
+	state, q, err := t.minimise(ctx, o, make([]float64, o.size()), from, t.Vault)
 	if err != nil {
-		return nil, fmt.Errorf("solver: %w", err)
+		return nil, 0, fmt.Errorf("solver: %w", err)
 	}
-	return state, nil
+	return state, q, nil
 }
 
 // minimise runs the objective's solver from a state on, or from a start, and keeps states in a vault unless that is
 // nil: newton where one party has all it needs, L-BFGS for several parties and for objectives that are too large.
 func (t *trainer) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault Vault) (
-	*lbfgs.State, error) {
+	_ *lbfgs.State, q float64, err error) {
 	if alone, ok := o.(*local); ok && alone.solvable() {
 		return alone.newton(ctx, start, from, vault)
 	}
-	settings := lbfgs.Settings{History: solverHistory, Iterations: t.Params.Iterations, Gradient: 1e-5, Decrease: 1e-8}
+	settings := lbfgs.Settings{History: solverHistory, Iterations: t.Params.Iterations, Gradient: 1e-9, Decrease: 1e-12}
 	last := from
-	checkpoint := math.Inf(1) // the value there
-	if from != nil {
-		checkpoint = from.Value
-	}
+	n := float64(o.count())
 	state, _, err := lbfgs.Minimise(ctx, o, start, from, settings, func(s *lbfgs.State) error {
 		if vault != nil {
 			t.report("solver", s.Iteration, t.Params.Iterations, s.Value)
@@ -117,11 +111,10 @@ func (t *trainer) minimise(ctx context.Context, o objective, start []float64, fr
 		if s.Iteration%solverCheckpoint != 0 {
 			return nil
 		}
-		// Who has settled does not save, lest a resumed run go on from here.
-		if checkpoint-s.Value < solverFall*math.Abs(checkpoint) {
+		// Who has reached the optimum does not save, lest a resumed run go on from here.
+		if n*s.ToGo() <= Reached {
 			return errEnough
 		}
-		checkpoint = s.Value
 		if vault == nil {
 			return nil
 		}
@@ -132,9 +125,12 @@ func (t *trainer) minimise(ctx context.Context, o objective, start []float64, fr
 		return vault.Save(slotName(solverFile(t.class), s.Iteration/solverCheckpoint), data)
 	})
 	if errors.Is(err, errEnough) {
-		return last, nil
+		state, err = last, nil
 	}
-	return state, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return state, n * state.ToGo(), nil
 }
 
 // resumeSolver returns the newest solver state that every party taking part has; nil means the

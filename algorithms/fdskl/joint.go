@@ -33,6 +33,9 @@ func (o *joint) size() int {
 	return o.held.features()
 }
 
+// count implements objective.
+func (o *joint) count() int { return o.Rows }
+
 // agree settles whose label counts for each row: the first active party's that has one.
 func (o *joint) agree(ctx context.Context) error {
 	owner := make([]int, o.Rows) // position among the actives, from 1 on

@@ -46,7 +46,7 @@ func compareJoint(t *testing.T, f *fixture) {
 	t.Helper()
 	models := f.train(t)
 	alone := f.pooled()
-	alone.newtonSide = 1 // newton stops earlier
+	alone.newtonSide = 1 // newton goes another way
 	pooled, err := Train(t.Context(), alone)
 	if err != nil {
 		t.Fatal(err)

@@ -69,6 +69,19 @@ type Model struct {
 	// Turned is that this party, who has the labels, reads scores the other way round: as those of the first of two
 	// Classes, the rarer of its rows. It is nobody else's to know: all parts have the classes in one order.
 	Turned bool `cbor:"34,keyasint,omitempty"`
+
+	// ToGo is how many standard errors away the optimum was where the solver of a loss that is not the square ended, of
+	// several functions the most: 0 where it was reached, and where nobody looked.
+	ToGo float64 `cbor:"35,keyasint,omitempty"`
+}
+
+// NotConverged says in words that the solver did not reach the optimum; "" where it did.
+func (m *Model) NotConverged() string {
+	after := fmt.Sprintf(" after %d iterations", m.Iterations)
+	if m.Iterations == 1 {
+		after = " after 1 iteration"
+	}
+	return NotConverged(m.ToGo, after, "a larger lambda or more iterations")
 }
 
 // Reading is how a party's table was read, as its owner chose: new rows and an audit are to read as the training did.

@@ -164,6 +164,8 @@ func TestBadModels(t *testing.T) {
 		{func(m *Model) { m.Privacy = "secret" }, `model part: privacy is "secret", want "published", "masked" or "sealed"`},
 		{func(m *Model) { m.Normaliser = nil }, "model part: the normaliser is missing"},
 		{func(m *Model) { m.Normaliser.Columns[0].Divisor = 0 }, `model part: normaliser, column "age": shift 18 and divisor 0 must be finite, and the divisor positive`},
+		{func(m *Model) { m.ToGo = math.Inf(1) }, "model part: the optimum is +Inf standard errors away, want a positive " +
+			"number, or none"},
 		{func(m *Model) { m.Sigma = 0 }, "model part: sigma is 0, want a positive number"},
 		{func(m *Model) { m.Sigma = math.Inf(1) }, "model part: sigma is +Inf, want a positive number"},
 		{func(m *Model) { m.Intercept = math.NaN() }, "model part: intercept is NaN, want a finite number"},

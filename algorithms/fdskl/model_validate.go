@@ -36,6 +36,9 @@ func (m *Model) validate() error {
 	if !(m.Lambda >= 0) || math.IsInf(m.Lambda, 0) {
 		return fmt.Errorf("lambda is %v, want a positive number, or none", m.Lambda)
 	}
+	if !(m.ToGo >= 0) || math.IsInf(m.ToGo, 0) {
+		return fmt.Errorf("the optimum is %v standard errors away, want a positive number, or none", m.ToGo)
+	}
 	count, next := 0, 0
 	for _, r := range m.Held {
 		if r.First < next || r.Count < 1 || r.Count > m.Params.Features-r.First {

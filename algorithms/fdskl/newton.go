@@ -19,12 +19,13 @@ import (
 // both more rows and more features than that are left to L-BFGS, whose steps are passes over the angles.
 const newtonSide = 4096
 
-// newtonFall and newtonRest end a run: its last step is one whose quadratic promises a fall of less than newtonFall of
-// the value and newtonRest, and the duality gap where it ends is at most newtonGap times as large. That gap is
-// |g|^2 / (2 lambda), where g is the gradient: by no more the value lies above the minimum, since the objective, the
-// intercept chosen for it, is convex and has lambda for its least second derivative. Test errors have settled by then
-// on all sets of docs/performance.md. newtonRest is for labels without an error, whose loss has no end: it falls by a
-// factor a step.
+// A run has reached the optimum after a step from where q, see Reached, was that small: what the step's quadratic
+// promised was an eighth of a nat of all rows together, and the step took most of it. Over few rows that is much of the
+// value: it is also less than newtonFall of the value and newtonRest, which is for labels without an error, whose loss
+// has no end, but falls by a factor a step. And since the smooth hinge's second derivative tells nothing of rows that
+// come to the curved part or leave it, the duality gap where the run ends is at most newtonGap times as large as the
+// promise may be. That gap is |g|^2 / (2 lambda), where g is the gradient: by no more the value lies above the minimum,
+// since the objective, the intercept chosen for it, is convex and has lambda for its least second derivative.
 const (
 	newtonFall = 1e-3
 	newtonRest = 1e-6
@@ -42,10 +43,13 @@ const Reached = 0.25
 
 // ToGo returns how many standard errors the optimum is away where q is what Reached bounds, 0 where it is reached.
 func ToGo(q float64) float64 {
-	if q <= Reached {
+	switch {
+	case q <= Reached:
 		return 0
+	case q <= math.MaxFloat64:
+		return math.Sqrt(q)
 	}
-	return min(math.Sqrt(q), math.MaxFloat64)
+	return math.MaxFloat64 // it is not even a number
 }
 
 // NotConverged says that a run did not reach its optimum, and is "" where it did: so many standard errors are to go
@@ -92,36 +96,45 @@ func (o *local) solvable() bool { return o.Params.newtonWithin(o.newtonSide, o.c
 // From 0, where every row of the smooth hinge counts as in the square loss, the first direction is the ridge's.
 //
 // A step ends where the objective still falls, so that it never rises, but less steeply than slopeLeft. The run stops
-// by newtonFall. States are kept in a vault unless that is nil, one a step: nothing but x and the promise goes from one
-// step to the next, so that a resumed run is the same, bit for bit, and all sums are in an order of their own, on any
-// number of cores.
-func (o *local) newton(ctx context.Context, start []float64, from *lbfgs.State, vault Vault) (*lbfgs.State, error) {
+// at the optimum, see newtonFall, or after the job's iterations; q is then how far it is, see Reached. States are kept
+// in a vault unless that is nil, one a step: nothing but x and the promise goes from one step to the next, so that a
+// resumed run is the same, bit for bit, and all sums are in an order of their own, on any number of cores.
+func (o *local) newton(ctx context.Context, start []float64, from *lbfgs.State, vault Vault) (_ *lbfgs.State, q float64,
+	err error) {
+	n := float64(o.count())
 	s := &lbfgs.State{Alpha: start, Decrease: math.MaxFloat64} // Decrease is what the last step promised
 	if from != nil {
 		s = from
 		if !parameters.AreFinite(s.Alpha) {
-			return nil, fmt.Errorf("the checkpoint of solver iteration %d holds a number that is not finite", s.Iteration)
+			return nil, 0, fmt.Errorf("the checkpoint of solver iteration %d holds a number that is not finite", s.Iteration)
 		}
 	}
 	gradient, scores := make([]float64, o.size()), make([]float64, o.count())
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		s.Value = o.evaluate(s.Alpha, gradient, scores)
-		left := newtonFall*s.Value + newtonRest
+		left := min(newtonFall*s.Value+newtonRest, Reached/2/n)
 		gap := floats.Dot(gradient, gradient) / (2 * o.lambda)
-		if s.Decrease < left && gap < newtonGap*left || s.Iteration >= o.Params.Iterations {
-			return s, nil
+		if s.Decrease < left && gap < newtonGap*left {
+			return s, 0, nil
 		}
 		direction, err := o.direction(gradient, scores)
 		if err != nil {
-			return nil, fmt.Errorf("iteration %d: %w", s.Iteration+1, err)
+			return nil, 0, fmt.Errorf("iteration %d: %w", s.Iteration+1, err)
 		}
 		slope := floats.Dot(gradient, direction)
-		length := o.fall(s.Alpha, direction, scores, slope)
+		length := 0.0
+		if s.Iteration < o.Params.Iterations {
+			length = o.fall(s.Alpha, direction, scores, slope)
+		}
 		if length == 0 {
-			return s, nil
+			q = -n * slope
+			if o.loss == kernel.SmoothHinge { // whose second derivative is no guide: by the gap's bound
+				q = max(q, 2*n*gap)
+			}
+			return s, q, nil
 		}
 		value := s.Value // before the step
 		next := &lbfgs.State{Iteration: s.Iteration + 1, Decrease: -slope / 2, Alpha: make([]float64, o.size())}
@@ -133,10 +146,10 @@ func (o *local) newton(ctx context.Context, start []float64, from *lbfgs.State, 
 		o.report("solver", s.Iteration, o.Params.Iterations, value)
 		data, err := cbor.Marshal(s)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := vault.Save(slotName(solverFile(o.class), s.Iteration), data); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 }

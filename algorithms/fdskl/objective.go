@@ -50,7 +50,7 @@ func (t *trainer) solveLocal(ctx context.Context, m *Model, held *angles) error 
 			if starts[k] == nil {
 				starts[k] = make([]float64, o.size())
 			}
-			state, err := t.minimise(ctx, o, starts[k], nil, nil)
+			state, _, err := t.minimise(ctx, o, starts[k], nil, nil)
 			if err != nil {
 				return 0, err
 			}

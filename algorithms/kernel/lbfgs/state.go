@@ -67,6 +67,24 @@ func (s *State) GradientNorm() float64 {
 	return math.Sqrt(max(0, s.Products[len(s.Products)-1])) // sums may be rounded below 0
 }
 
+// ToGo says about how far the value has yet to fall, by what all parties know: the larger of two estimates. The one is
+// g . B g, where g is the gradient and B what the run takes for the inverse of the second derivative; few pairs know
+// little of flat directions, so that it may be far too small. The other is what as many iterations again as there were
+// would bring if each brought what the later half of the kept ones did. That is enough where the distance shrinks like
+// 1 over the number of iterations, or faster.
+func (s *State) ToGo() float64 {
+	p, k := s.products(), len(s.Steps)
+	first, fall := k/2, 0.0
+	for i := first; i < k; i++ { // along a step the value falls by the mean slope of its two ends
+		slope := p.at(i, 2*k)
+		for j := i + 1; j < k; j++ {
+			slope -= p.at(i, k+j)
+		}
+		fall -= slope - p.at(i, k+i)/2
+	}
+	return max(0, -p.with(p.direction(), 2*k), fall/float64(max(k-first, 1))*float64(s.Iteration))
+}
+
 // products views the inner products as a matrix.
 func (s *State) products() products { return products{2*len(s.Steps) + 1, s.Products} }
 

@@ -198,3 +198,29 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+// TestToGoIsTheRateOfTheLastSteps: of a quadratic, whose values it finds from inner products alone, and never less than
+// what the quasi-Newton direction promises.
+func TestToGoIsTheRateOfTheLastSteps(t *testing.T) {
+	p := quadratic(40, 1e4)
+	values := []float64{}
+	checked := 0
+	if _, _, err := Minimise(context.Background(), p.f, make([]float64, p.dim), nil, Settings{Iterations: 60, History: 10},
+		func(s *State) error {
+			values = append(values, s.Value)
+			if len(s.Steps) < 10 || s.Iteration < 12 {
+				return nil
+			}
+			n := len(values)
+			rate := (values[n-6] - values[n-1]) / 5 * float64(s.Iteration)
+			c := s.products().direction()
+			promise := -s.products().with(c, len(c)-1)
+			if got, want := s.ToGo(), max(rate, promise); math.Abs(got-want) > 1e-6*want {
+				t.Errorf("iteration %d: %v to go, want %v", s.Iteration, got, want)
+			}
+			checked++
+			return nil
+		}); err != nil || checked < 20 {
+		t.Errorf("%d states are held against their values, error %v", checked, err)
+	}
+}
