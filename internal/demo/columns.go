@@ -174,6 +174,7 @@ func (d *columns) learn(ctx context.Context) error {
 	r.Lambda = cmp.Or(report.Lambda, r.Lambda)
 	if report.Trained != nil {
 		r.TrainError, r.Iterations = report.Trained.TrainError, report.Trained.Iterations
+		r.NotConverged = report.Trained.NotConverged
 	}
 	all, err := d.network.Reports(ctx, d.contract)
 	if err != nil {

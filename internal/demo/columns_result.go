@@ -62,7 +62,8 @@ type columnsResult struct {
 	Audit          *audit.Report    `json:"audit"`
 	// Figures are those of the test rows at the label holder.
 	Figures *figures.Report `json:"figures,omitempty"`
-	// says so where the optimum was not reached in the clear
+	// say so where the optimum was not reached: of the training, and of the same in the clear
+	NotConverged      string `json:"not_converged,omitempty"`
 	ClearNotConverged string `json:"clear_not_converged,omitempty"`
 }
 
@@ -255,6 +256,7 @@ func (d *columns) printComparison() error {
 		name = "Hanse, the published protocol: columns leak"
 	}
 	line(name, r.TestError, area, seconds(r.TrainSeconds))
+	ended("Hanse", r.NotConverged)
 	err := w.Flush()
 	for _, s := range short {
 		terminal.Sentence(d.Out, "", s)

@@ -58,3 +58,26 @@ func TestALabelFarOutWidensTheScores(t *testing.T) {
 		}
 	}
 }
+
+// TestModelsThatAreNotConvergedAreNamed below the table, each with its own sentence, and no other.
+func TestModelsThatAreNotConvergedAreNamed(t *testing.T) {
+	var out strings.Builder
+	d := &columns{demo: &demo{Options: &Options{Out: &out}}}
+	d.result.Baselines = []trial.Baseline{{Name: "bank alone"}, {Name: "telco alone", NotConverged: "not converged: a"}}
+	d.result.NotConverged = "not converged: b"
+	if err := d.printComparison(); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasSuffix(got, "\ntelco alone: not converged: a\nHanse: not converged: b\n") ||
+		strings.Count(got, "not converged") != 2 {
+		t.Errorf("printed is\n%s", got)
+	}
+	out.Reset()
+	d.result.Baselines, d.result.NotConverged, d.result.ClearNotConverged = nil, "", "not converged: c"
+	if err := d.printComparison(); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasSuffix(got, "\nall columns pooled in the clear: not converged: c\n") {
+		t.Errorf("printed is\n%s", got)
+	}
+}

@@ -173,6 +173,7 @@ type Opened struct {
 type Training struct {
 	Objective *float64 `json:"objective,omitempty"`
 	// share of wrong labels, or root mean square error; nil when nobody can say
-	TrainError *float64 `json:"train_error,omitempty"`
-	Iterations int      `json:"iterations"`
+	TrainError   *float64 `json:"train_error,omitempty"`
+	Iterations   int      `json:"iterations"`
+	NotConverged string   `json:"not_converged,omitempty"` // how far the optimum was, in words; "" where it was reached
 }

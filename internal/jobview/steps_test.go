@@ -40,6 +40,21 @@ func TestStepsFitTheNode(t *testing.T) {
 	}
 }
 
+// TestATrainingThatIsNotConvergedSaysSo on a line of its own; nothing is said of one that is.
+func TestATrainingThatIsNotConvergedSaysSo(t *testing.T) {
+	const says = "not converged: about 3.0 standard errors to go"
+	for _, words := range []string{"", says} {
+		var out strings.Builder
+		report := &jobs.Report{Contract: strings.Repeat("3f9a1c2d", 8), Trained: &jobs.Training{NotConverged: words}}
+		if err := Report(&out, report, false, new(Steps)); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.String(); strings.Contains(got, "\n"+says+"\n") != (words != "") {
+			t.Errorf("of %q is printed\n%s", words, got)
+		}
+	}
+}
+
 // TestStepsOfAlignedRows: rows of the table that is scored are not offered to a training, with a model or without one.
 func TestStepsOfAlignedRows(t *testing.T) {
 	digits := strings.Repeat("3f9a1c2d", 8)

@@ -161,6 +161,7 @@ func (d *Data) kernel(ctx context.Context, name string, p fdskl.Params, train, t
 		return Baseline{}, err
 	}
 	b.judge(scores, labels.Values, m)
+	b.NotConverged = m.NotConverged()
 	return b, nil
 }
 
