@@ -20,7 +20,7 @@ type Scorecard struct {
 }
 
 // Limits of Newton's steps. The last one is from where the squared distance to go, in standard errors, is below
-// scorecardTiny; it leaves about the square of that. No card of docs/decisions/0083 takes 20.
+// scorecardTiny; it leaves about the square of that. No card of docs/decisions/0083 takes ten.
 const (
 	scorecardSteps = 100
 	scorecardTiny  = 1e-6
