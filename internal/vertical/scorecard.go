@@ -52,12 +52,10 @@ func FitScorecard(parts []*kernel.Matrix, y []float64, columns int, lambda float
 	var q float64
 	for step := range scorecardSteps {
 		gradient, second := o.derivatives(at, scores, step == 0 || loss != kernel.Square)
-		if second != nil && !factor.Factorize(second) {
-			return nil, errors.New("the scorecard's equations are singular: lambda is too small")
-		}
 		var down mat.VecDense
-		if err := factor.SolveVecTo(&down, mat.NewVecDense(d+1, gradient)); err != nil {
-			return nil, err
+		if second != nil && !factor.Factorize(second) ||
+			factor.SolveVecTo(&down, mat.NewVecDense(d+1, gradient)) != nil {
+			return nil, errors.New("the scorecard's equations are singular: lambda is too small")
 		}
 		direction := down.RawVector().Data
 		slope := floats.Dot(gradient, direction)

@@ -135,3 +135,16 @@ func TestScorecardsOfOneLabel(t *testing.T) {
 		}
 	}
 }
+
+// TestScorecardsWithNextToNoLambda of a column that is there twice are refused in words: the bins have no optimum of
+// their own.
+func TestScorecardsWithNextToNoLambda(t *testing.T) {
+	tables := optimum.Tables()
+	table := tables[len(tables)-1]
+	for _, lambda := range []float64{1e-16, 1e-18, 1e-30} {
+		_, err := FitScorecard(parted(table.X), signs(table.Y), table.Columns, lambda, kernel.Logistic)
+		if err == nil || err.Error() != "the scorecard's equations are singular: lambda is too small" {
+			t.Errorf("lambda %g: error %v", lambda, err)
+		}
+	}
+}
