@@ -14,7 +14,7 @@ import (
 // Use says what a pad is for. Pads of one step with different uses are independent.
 type Use uint8
 
-// The uses of Truncate and Input; callers take numbers from FirstFree on.
+// The uses of Truncate, Input and Reshare; callers take numbers from FirstFree on.
 const (
 	useRho Use = iota + 1
 	useV
@@ -23,6 +23,7 @@ const (
 	useN
 	useM0
 	useInput
+	useReshare
 
 	FirstFree Use = 32
 )

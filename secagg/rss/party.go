@@ -10,7 +10,7 @@ import (
 // Wire carries messages between the three. Everybody in the session calls it alike and in the same order,
 // also those whom a message does not concern.
 type Wire interface {
-	// BeginPass moves n words of bits bits, 32, 48 or 64, from one role to another: the sender's words are what
+	// BeginPass moves n words of bits bits, 16, 32, 48 or 64, from one role to another: the sender's words are what
 	// goes, and have gone when it returns; the receiver's are overwritten, and there when end has returned. Everybody
 	// else's may be nil.
 	BeginPass(ctx context.Context, kind string, from, to Role, bits, n int, words []uint64) (

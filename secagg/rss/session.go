@@ -54,9 +54,11 @@ func (w *sessionWire) BeginPass(
 	return w.session.BeginPass(ctx, ofWords(kind, w.parties[from], w.parties[to], bits, n, words))
 }
 
-// EncodingOf is the encoding of words of a ring of so many bits: 32, 48 or 64.
+// EncodingOf is the encoding of words of a ring of so many bits: 16, 32, 48 or 64.
 func EncodingOf(bits int) contract.Encoding {
 	switch bits {
+	case 16:
+		return contract.Turns16
 	case 32:
 		return contract.Ring32
 	case 48:
@@ -203,6 +205,10 @@ func Pack(dst []byte, words []uint64, size int) {
 		ring.PutBytes(dst, words)
 	case 4:
 		ring.PutShort(dst, words)
+	case 2:
+		for i, w := range words {
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(w))
+		}
 	default:
 		pack48(dst, words)
 	}
@@ -231,6 +237,10 @@ func Unpack(words []uint64, src []byte, size int) {
 		ring.GetBytes(words, src)
 	case 4:
 		ring.GetShort(words, src)
+	case 2:
+		for i := range words {
+			words[i] = uint64(binary.LittleEndian.Uint16(src[2*i:]))
+		}
 	default:
 		unpack48(words, src)
 	}

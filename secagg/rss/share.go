@@ -1,13 +1,16 @@
 package rss
 
 // Share is one party's two components of a vector of shared words: party i has component i+1 in X and
-// component i+2 in Y, counted modulo 3. Outside the three both are nil.
+// component i+2 in Y, counted modulo 3. Outside the three both are nil. Methods that are called in hundreds of places,
+// each for a whole vector, are not inlined: the program is smaller.
 type Share struct{ X, Y []uint64 }
 
 // Len returns how many words are shared.
 func (s Share) Len() int { return len(s.X) }
 
 // Slice returns words [lo, hi).
+//
+//go:noinline
 func (s Share) Slice(lo, hi int) Share {
 	if s.X == nil {
 		return s
@@ -16,11 +19,15 @@ func (s Share) Slice(lo, hi int) Share {
 }
 
 // Clone returns a copy.
+//
+//go:noinline
 func (s Share) Clone() Share {
 	return Share{append([]uint64(nil), s.X...), append([]uint64(nil), s.Y...)}
 }
 
 // Add adds t to s.
+//
+//go:noinline
 func (s Share) Add(t Share) {
 	for i := range s.X {
 		s.X[i] += t.X[i]
@@ -67,6 +74,8 @@ func Reconstruct(label, keeper Share) []uint64 {
 
 // AddTo adds c times the shared vector to a term: the terms of the three parties then have grown by c
 // times the vector itself.
+//
+//go:noinline
 func (s Share) AddTo(term []uint64, c uint64) {
 	for i, x := range s.X {
 		term[i] += c * x
