@@ -139,6 +139,11 @@ func Class(scores []float64) int {
 	return best
 }
 
+// HasProbabilities reports whether scores stand for probabilities by themselves; see Calibrated.
+func (m *Model) HasProbabilities() bool {
+	return m.Params.Loss == kernel.Logistic.String() && m.Params.Scores() == 1
+}
+
 // Calibrated returns the probability of a class for its score of a logistic model: of two, of the second.
 func Calibrated(score float64) float64 { return kernel.Sigmoid(score) }
 

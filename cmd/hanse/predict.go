@@ -60,8 +60,9 @@ guessing and against a model of the label holder's own columns. They open nothin
 Of two classes one is the event, positive in the job: "score" and "probability" are of it.
 Where it is not the later class in the order, the columns are "score CLASS" and
 "probability CLASS"; a line at the beginning says it always. The column "class" goes by
-the model's threshold (hanse model threshold); there are probabilities once this node had
-scores with labels, or where the loss is logistic.
+the model's threshold (hanse model threshold). With the logistic loss probabilities are the
+model's own; with another they are there once this node had scores with labels, by which
+they are calibrated.
 Of three or more classes it is the one with the largest score, which "score" is; columns
 "score CLASS" have every class's.
 

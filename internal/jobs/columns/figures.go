@@ -210,7 +210,12 @@ func (j *judged) report() (*figures.Report, error) {
 		Labels: labels, Scores: scores, Classes: j.model.Sides(), Threshold: d.Threshold, Rule: rule,
 		FittedTo: d.Of,
 	}
-	if d.Platt != nil {
+	switch {
+	case j.model.HasProbabilities():
+		for _, score := range scores {
+			s.Probabilities = append(s.Probabilities, fdskl.Calibrated(score))
+		}
+	case d.Platt != nil:
 		s.Probabilities = d.Platt.Probabilities(scores)
 	}
 	if r.Binary, err = figures.OfClasses(s); err != nil {
@@ -237,13 +242,14 @@ func (j *judged) flattered(d *figures.Decision, rule figures.Rule, ids []string)
 		from, which = theseRows(same, len(ids)), ""
 	}
 	var words []string
-	if d.Platt == nil {
+	own := j.model.HasProbabilities()
+	if d.Platt == nil && !own {
 		words = append(words, "there are no probabilities: one class has too few rows")
 	}
 	if rows != nil && same == 0 {
 		return words, nil
 	}
-	if d.Platt != nil {
+	if d.Platt != nil && !own {
 		words = append(words, fmt.Sprintf("the probabilities were fitted to %s, which flatters log loss, Brier and "+
 			"calibration%s", from, which))
 	}

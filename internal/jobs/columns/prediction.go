@@ -290,9 +290,9 @@ type reading struct {
 	decision *figures.Decision
 }
 
-// probable reports whether scores have probabilities: calibrated ones, or those of the logistic loss.
+// probable reports whether scores have probabilities: the model's own, of the logistic loss, or calibrated ones.
 func (r reading) probable() bool {
-	return r.decision != nil && r.decision.Platt != nil || r.model.Params.Loss == kernel.Logistic.String()
+	return r.model.HasProbabilities() || r.decision != nil && r.decision.Platt != nil
 }
 
 // namedEvent returns what the header of a scores file has behind a column about the event: a blank and the class, where
@@ -373,11 +373,10 @@ func scoreRow(id string, scores []float64, as reading) []string {
 	}
 	row := []string{id, number(score), class}
 	switch {
-	case !as.probable():
-	case as.decision != nil && as.decision.Platt != nil:
-		row = append(row, number(as.decision.Platt.Probability(score)))
-	default:
+	case as.model.HasProbabilities():
 		row = append(row, number(fdskl.Calibrated(score)))
+	case as.probable():
+		row = append(row, number(as.decision.Platt.Probability(score)))
 	}
 	return row
 }
