@@ -136,7 +136,8 @@ Of several jobs of a name it is the one that was done last; with --wait the one 
 under way. The first digits of a contract name any other.
 
 Scores are held against what this node signed for when the job was done. The exit code
-is 0 for a job that is done, 1 for one that is under way or has ended another way.`,
+is 0 for a job that is done, 1 for one that is under way or has ended another way, and 5
+for a training that is done and not converged, as its result says.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "wait", Usage: "wait until the job has ended"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write scores to this `FILE` (default: standard " +

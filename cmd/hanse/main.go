@@ -29,6 +29,7 @@ import (
 // Exit codes.
 const (
 	exitFailed = 1  // the command failed
+	exitFar    = 5  // the training is done, and its model is not at its optimum
 	exitUsage  = 64 // the command line is wrong: EX_USAGE of sysexits(3); 2 is what a panic of Go ends with
 	exitMoved  = 78 // the node's folder is not its own any more, and another start mends nothing: EX_CONFIG
 	exitLeak   = audit.ExitLeak
@@ -68,6 +69,8 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	case errors.Is(err, auditing.ErrUnseen):
 		printError(errOut, err)
 		return exitUnseen
+	case errors.Is(err, errFar):
+		return exitFar // the report says it
 	case errors.Is(err, syscall.EPIPE):
 		return exitFailed
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:

@@ -60,9 +60,8 @@ A job file:
                               # the rows that are kept out of a first solution
    iterations = 300           # steps of the solver
    seed = "credit 2026"
-   # loss = "logistic"        # opens scores of the training rows to the label holder,
-   # outer = 5                # outer - 1 of each; default: "square", which opens none.
-                              # "smooth-hinge" is of masked jobs alone
+   # loss = "logistic"        # takes outer steps of Newton's method; default: "square".
+   # outer = 5                # "smooth-hinge" is of masked jobs alone
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction; 5 by default with
@@ -99,10 +98,11 @@ read ("hanse scorecard"); docs/glm.md lists all its parameters:
    label = "default"
    # bins = 10                # of a column of numbers, about, at their quantiles
    # min_cell = 20            # smaller bins are merged before anything is shared
-   # loss = "logistic"        # the default; opens scores of the training rows to the label
-   # outer = 4                # holder, outer - 1 of each. "square" opens none
+   # loss = "logistic"        # the default; "square" is for numbers, too
+   # outer = 8                # the most steps of Newton's method, of which five may do. A
+                              # model that is not converged then has no points
    # lambda = 1e-5            # default: 0.2 over the number of rows
-   # iterations = 100         # steps of the solver, in each outer step
+   # iterations = 60          # steps of the solver, in each outer step
    # points = "owners"        # who learns points: each owner of its own bins, or a party's
                               # name, of all; default: nobody
    # z_scores = "owners"      # who learns how sure they are; the same
@@ -139,7 +139,8 @@ audit's report; a policy can want it (docs/consent.md):
 
 A proposal to which not all consent ends by itself after seven days, or at the time that
 its file names: expires = "72h", or expires = "2026-12-24T18:00:00Z". hanse cancel ends a
-job at any time. The command ends with 0 when the job is done at all its parties.`,
+job at any time. The command ends with 0 when the job is done at all its parties, and with 5
+when it is done and the model is not converged, as the result says.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "positive", Usage: "the `CLASS` of two that is the event, in place of the job file's " +
 				"positive"},
@@ -296,14 +297,22 @@ func printReport(c *cli.Context, client *node.Client, r *jobs.Report) error {
 		}
 	}
 	if c.Bool("json") {
-		return terminal.JSON(c.App.Writer, r)
+		err = terminal.JSON(c.App.Writer, r)
+	} else {
+		err = jobview.Report(c.App.Writer, r, c.Bool("whole"), &jobview.Steps{Jobs: all, Dir: c.String("dir"),
+			Now: time.Now(), Has: func(table string) bool {
+				_, err := client.TablePath(c.Context, table)
+				return err == nil
+			}})
 	}
-	return jobview.Report(c.App.Writer, r, c.Bool("whole"), &jobview.Steps{Jobs: all, Dir: c.String("dir"),
-		Now: time.Now(), Has: func(table string) bool {
-			_, err := client.TablePath(c.Context, table)
-			return err == nil
-		}})
+	if err == nil && r.NotConverged != "" {
+		err = errFar
+	}
+	return err
 }
+
+// errFar says that a training is done whose model is not at its optimum.
+var errFar = errors.New("the model is not at its optimum")
 
 // writeOut writes scores to where the owner wants them.
 func writeOut(c *cli.Context, data []byte) error {

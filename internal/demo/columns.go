@@ -84,9 +84,6 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 		d.steps.note(d.far)
 	}
 	switch why := d.wantsMasks(); {
-	case d.privacy() == fdskl.Sealed && d.params.Loss != kernel.Square.String():
-		d.steps.note(fmt.Sprintf("loss %s: opens %d scores of every training row to %s, under models that "+
-			"are not its own; --loss square opens none", d.params.Loss, d.params.Outer-1, t.Names[0]))
 	case why != "" && !d.Given("privacy"):
 		d.steps.note(fmt.Sprintf("privacy masked, under which every angle opens to %s: sealed jobs have no %s",
 			t.Names[0], why))
@@ -174,8 +171,8 @@ func (d *columns) learn(ctx context.Context) error {
 	r.Lambda = cmp.Or(report.Lambda, r.Lambda)
 	if report.Trained != nil {
 		r.TrainError, r.Iterations = report.Trained.TrainError, report.Trained.Iterations
-		r.NotConverged = report.Trained.NotConverged
 	}
+	r.NotConverged = report.NotConverged
 	all, err := d.network.Reports(ctx, d.contract)
 	if err != nil {
 		return err
@@ -240,7 +237,7 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 			ZScores: d.ZScores}
 	}
 	isSealed := d.privacy() == fdskl.Sealed
-	if isSealed { // the first three hold the shares, and the loss is the one that opens no scores of training rows
+	if isSealed { // the first three hold the shares
 		if !p.Binned() || p.Target == fdskl.Regression { // a scorecard is of the logistic loss
 			p.Loss = cmp.Or(p.Loss, kernel.Square.String())
 		}

@@ -66,11 +66,13 @@ type Report struct {
 	Sigma    float64            `json:"sigma,omitempty"`
 	Lambda   float64            `json:"lambda,omitempty"` // that validation chose, where this party knows it
 	Trained  *Training          `json:"trained,omitempty"`
-	Online   *Online            `json:"online,omitempty"`
-	Aligned  *Aligned           `json:"aligned,omitempty"`
-	Scores   string             `json:"scores,omitempty"` // file, at the party the scores opened to
-	Rows     int                `json:"rows"`
-	Known    int64              `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
+	// NotConverged says how far from its optimum a training ended; "" where it reached it, or this party cannot know.
+	NotConverged string   `json:"not_converged,omitempty"`
+	Online       *Online  `json:"online,omitempty"`
+	Aligned      *Aligned `json:"aligned,omitempty"`
+	Scores       string   `json:"scores,omitempty"` // file, at the party the scores opened to
+	Rows         int      `json:"rows"`
+	Known        int64    `json:"known,omitempty"` // of these, whose scores the receiver of a sealed prediction had
 	// of a prediction: this party's rows with what training never saw, by column
 	Unseen []kernel.Unseen `json:"unseen,omitempty"`
 
@@ -173,7 +175,6 @@ type Opened struct {
 type Training struct {
 	Objective *float64 `json:"objective,omitempty"`
 	// share of wrong labels, or root mean square error; nil when nobody can say
-	TrainError   *float64 `json:"train_error,omitempty"`
-	Iterations   int      `json:"iterations"`
-	NotConverged string   `json:"not_converged,omitempty"` // how far the optimum was, in words; "" where it was reached
+	TrainError *float64 `json:"train_error,omitempty"`
+	Iterations int      `json:"iterations"`
 }

@@ -168,8 +168,8 @@ func Report(out io.Writer, r *jobs.Report, whole bool, steps *Steps) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if r.Trained != nil && r.Trained.NotConverged != "" {
-		terminal.Sentence(out, "", r.Trained.NotConverged)
+	if r.NotConverged != "" {
+		terminal.Sentence(out, "", r.NotConverged)
 	}
 	for _, u := range r.Unseen {
 		terminal.Sentence(out, "", u.String())

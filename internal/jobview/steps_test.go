@@ -45,7 +45,7 @@ func TestATrainingThatIsNotConvergedSaysSo(t *testing.T) {
 	const says = "not converged: about 3.0 standard errors to go"
 	for _, words := range []string{"", says} {
 		var out strings.Builder
-		report := &jobs.Report{Contract: strings.Repeat("3f9a1c2d", 8), Trained: &jobs.Training{NotConverged: words}}
+		report := &jobs.Report{Contract: strings.Repeat("3f9a1c2d", 8), NotConverged: words}
 		if err := Report(&out, report, false, new(Steps)); err != nil {
 			t.Fatal(err)
 		}

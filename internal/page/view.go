@@ -356,8 +356,8 @@ func (v *jobView) addReport(r *jobs.Report, err error) {
 	add("received", wording.Size(r.BytesIn)+received)
 	if t := r.Trained; t != nil {
 		add("iterations", fmt.Sprint(t.Iterations))
-		if t.NotConverged != "" {
-			add("optimum", t.NotConverged)
+		if r.NotConverged != "" {
+			add("optimum", r.NotConverged)
 		}
 		if t.TrainError != nil {
 			add(r.TrainErrorName(), fmt.Sprintf("%.4g", *t.TrainError))

@@ -208,7 +208,8 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
 	if t.params.Active[0] == t.member.Name() {
 		report.Trained = &jobs.Training{Objective: jobs.Finite(m.Objective), TrainError: jobs.Finite(m.TrainError),
-			Iterations: m.Iterations, NotConverged: m.NotConverged()}
+			Iterations: m.Iterations}
+		report.NotConverged = m.NotConverged()
 	}
 	if sole(t.params, t.member.Name()) {
 		if err := trainingFigures(r, report, prepared, m, scores, t.member.Workers); err != nil {
