@@ -98,9 +98,6 @@ func (a *auditor) readable() []string {
 		case l.Verdict != finding.Disclosed:
 		case l.Kind == evidence.OpeningAngles && l.Features > 0:
 			add(l.Party, fmt.Sprintf("%s can compute the others' rows from the angles that open to it", l.Party))
-		case l.Kind == evidence.OpeningScores && l.BitsPerRow > 0:
-			add(l.Party, fmt.Sprintf("%s learns so many bits of each row that values in the others' columns may follow",
-				l.Party))
 		}
 	}
 	return append(list, a.learned(told)...)
@@ -178,6 +175,9 @@ func phraseOf(job *contract.Job, kind, meaning string) phrase {
 	case evidence.OpeningCheck:
 		return phrase{"number that checks the steps", "numbers that check the steps",
 			"whether the model was computed as agreed; when it was, they are rounding and tell nothing of rows"}
+	case evidence.OpeningProgress, evidence.OpeningPace:
+		return phrase{"number on a step", "numbers on steps",
+			"how far a step goes and whether another follows, one number over all rows"}
 	case "products":
 		return phrase{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
 	case "labelled":

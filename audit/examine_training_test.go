@@ -85,7 +85,9 @@ func (tr *training) part(i int, rng *rand.Rand, signal []float64) fdskl.Part {
 			signal[j] += math.Sin(2 * columns[c].Values[j])
 		}
 	}
-	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
+	options := kernel.FitOptions{Numeric: kernel.MinMax}
+	tr.params.FitBins(&options)
+	n, err := kernel.Fit(columns, nil, options)
 	if err != nil {
 		tr.t.Fatal(err)
 	}

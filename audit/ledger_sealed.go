@@ -13,13 +13,13 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// isSealed reports whether the job opens scores and no angles.
+// isSealed reports whether the job computes on shares, and opens no angles.
 func (a *auditor) isSealed() bool {
 	return a.report.Job.Privacy == fdskl.Sealed && evidence.OverColumns(a.in.Contract.Job)
 }
 
-// bits says how many bits an opening of a sealed job tells, and of scores how many of each row, against what the other
-// parties' columns have.
+// bits says how many bits an opening of a sealed job tells, and of predictions how many of each row, against what the
+// other parties' columns have.
 func (a *auditor) bits(l *finding.Learned, party int) {
 	params, _, err := a.in.Params()
 	if err != nil && l.Kind == evidence.OpeningScores {
@@ -33,6 +33,9 @@ func (a *auditor) bits(l *finding.Learned, party int) {
 	each := int64(sealed.OpeningBits(params, l.Kind, training))
 	l.Bits = n * each
 	switch {
+	case l.Kind == evidence.OpeningScores && training && n > 0: // as the logistic loss had it in an earlier version
+		l.Meaning += "; trainings of this version open none, and it does not say how many bits of a row these are"
+		l.Verdict = finding.Disclosed
 	case l.Kind == evidence.OpeningScores && n > 0:
 		rows := int64(max(a.report.Job.Rows, 1))
 		a.bitsOfRows(l, party, max((n+rows-1)/rows, int64(params.Scores())), each) // not all rows may be asked for
@@ -41,8 +44,8 @@ func (a *auditor) bits(l *finding.Learned, party int) {
 	}
 }
 
-// bitsOfRows judges scores of rows under so many models. What opens to train is declared when there are at least as
-// many scores of a row as columns that the party does not have, or as many bits; a prediction is what the job is for.
+// bitsOfRows says what scores of rows under so many models tell, and whether that is as many numbers of a row as there
+// are columns that the party does not have, or as many bits. A prediction is what the job is for.
 func (a *auditor) bitsOfRows(l *finding.Learned, party int, models, each int64) {
 	l.Models, l.BitsPerRow = int(models), int(models*each)
 	l.UnknownColumns = a.unknownColumns(party)
@@ -51,12 +54,8 @@ func (a *auditor) bitsOfRows(l *finding.Learned, party int, models, each int64) 
 	if l.Entropy != nil && float64(l.BitsPerRow) >= *l.Entropy {
 		enough = true
 	}
-	if !enough {
-		return
-	}
-	l.Meaning += "; that can be as much as these columns have, so that values of columns with few values may follow"
-	if a.in.Contract.Job.Task == contract.TaskTrain {
-		l.Verdict = finding.Disclosed
+	if enough {
+		l.Meaning += "; that can be as much as these columns have, so that values of columns with few values may follow"
 	}
 }
 

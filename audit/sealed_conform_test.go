@@ -126,35 +126,25 @@ func TestLargeInterruptedSealedRunsAreAttackedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestScoresOfTrainingRowsAreCountedInBits(t *testing.T) {
+func TestPredictionsAreCountedInBits(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		outer int
-		want  finding.Verdict
-	}{{3, finding.Clean}, {11, finding.Disclosed}} {
-		p := few()
-		p.Loss, p.Outer = "logistic", c.outer
-		f := newThrees(t, 200, -1, p)
-		must(t, f.learn(-1, 0, nil))
-		r := f.audited(f.input())
-		wantNoneOf(t, r)
-		at := slices.IndexFunc(r.Ledger, func(l finding.Learned) bool { return l.Kind == "scores" })
-		if at < 0 {
-			t.Fatalf("no scores in %+v", r.Ledger)
-		}
-		l := r.Ledger[at]
-		n := c.outer - 1
-		if l.Models != n || l.BitsPerRow != 9*n || l.Bits != int64(200*9*n) || l.UnknownColumns != 9 || l.Entropy == nil ||
-			*l.Entropy < 60 || *l.Entropy > 70 || l.Verdict != c.want {
-			t.Errorf("ledger has %+v with entropy %v", l, l.Entropy)
-		}
-		if r.Verdict != c.want {
-			t.Errorf("verdict %s: %s", r.Verdict, r.Summary)
-		}
-		if more := strings.Join(r.Unchecked, " "); !strings.Contains(more, "an audit counts those of one job") ||
-			!strings.Contains(more, "no transcript shows it") {
-			t.Errorf("unchecked: %s", more)
-		}
+	f := newThrees(t, 200, -1, few())
+	must(t, f.learn(-1, 0, nil))
+	must(t, f.predict())
+	r := f.audited(f.input())
+	wantSealed(t, r)
+	at := slices.IndexFunc(r.Ledger, func(l finding.Learned) bool { return l.Kind == "scores" })
+	if at < 0 {
+		t.Fatalf("no scores in %+v", r.Ledger)
+	}
+	l := r.Ledger[at]
+	if l.Models != 1 || l.BitsPerRow != 10 || l.Bits != 200*10 || l.UnknownColumns != 9 || l.Entropy == nil ||
+		*l.Entropy < 60 || *l.Entropy > 70 || l.Verdict != finding.Clean {
+		t.Errorf("ledger has %+v with entropy %v", l, l.Entropy)
+	}
+	if more := strings.Join(r.Unchecked, " "); !strings.Contains(more, "an audit counts those of one job") ||
+		!strings.Contains(more, "no transcript shows it") {
+		t.Errorf("unchecked: %s", more)
 	}
 }
 
@@ -173,5 +163,18 @@ func TestOpeningsOfTheSquareLossAreTwoNumbers(t *testing.T) {
 		if bits[name] != want {
 			t.Errorf("%s: %d bits, want %d", name, bits[name], want)
 		}
+	}
+}
+
+// TestATrainingThatOpenedScoresIsNotClean: what an earlier version's training told of its rows is not overlooked.
+func TestATrainingThatOpenedScoresIsNotClean(t *testing.T) {
+	t.Parallel()
+	f := sealedOf(t)
+	in := f.input()
+	a := &auditor{in: *in, report: &finding.Report{Job: describe(in)}}
+	l := finding.Learned{Party: "p0", Kind: "scores", Declared: 300, Count: 300, Verdict: finding.Clean}
+	a.bits(&l, 0)
+	if l.Verdict != finding.Disclosed || !strings.Contains(l.Meaning, "trainings of this version open none") {
+		t.Errorf("scores of a training are %+v, want them disclosed", l)
 	}
 }

@@ -29,6 +29,7 @@ import (
 // keeper, p2 the helper, p3 is outside.
 type threes struct {
 	*training
+	written fdskl.Params // what the job says, without defaults
 	rows    int
 	columns []*evidence.Columns
 	models  []*fdskl.Model
@@ -47,11 +48,14 @@ type threes struct {
 func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 	t.Helper()
 	f := &threes{training: &training{testNetwork: newTestNetwork(t, 4), privacy: fdskl.Sealed}, rows: rows, idle: idle}
-	p.Active, p.Label, p.Seed, p.Keeper, p.Helper = f.names[:1], "y", "seed", "p1", "p2"
+	p.Active, p.Label, p.Keeper, p.Helper = f.names[:1], "y", "p1", "p2"
+	if !p.Binned() {
+		p.Seed = "seed"
+	}
 	if p.Loss == "" {
 		p.Loss = "square"
 	}
-	f.params = sealed.WithDefaults(p.WithDefaults())
+	f.written, f.params = p, sealed.WithDefaults(p.WithDefaults())
 	rng := rand.New(rand.NewPCG(1, 4))
 	signal := make([]float64, rows)
 	for i := range f.names {
@@ -69,6 +73,10 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
 	}
 	f.columns[0].Labels = f.labels.Values
+	var err error
+	if f.params, err = sealed.WithFacts(f.params, f.facts()); err != nil {
+		t.Fatal(err)
+	}
 	d, err := sealed.DiscloseTraining(f.params, f.names, rows)
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +92,9 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: task, Table: "train",
 		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(), Charter: f.charter.Digest().String(),
 		Shards: f.shards}
+	if f.params.Binned() {
+		job.Algorithm = contract.GLM
+	}
 	if task == contract.TaskPredict {
 		job.Model, job.OpenTo = keys.HashOf("test model").String(), "p3"
 		for _, m := range f.models {
@@ -92,22 +103,17 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 	}
 	var text bytes.Buffer
 	if task == contract.TaskTrain {
-		if err := errors.Join(toml.NewEncoder(&text).Encode(f.params),
+		if err := errors.Join(toml.NewEncoder(&text).Encode(f.written),
 			toml.Unmarshal(text.Bytes(), &job.Parameters)); err != nil {
 			f.t.Fatal(err)
 		}
-	}
-	var facts []contract.Facts
-	for i, m := range f.members {
-		fact := contract.Facts{Name: m.Name, ID: m.ID, Role: "passive", Rows: f.rows, Columns: 3}
-		switch i {
-		case 0:
-			fact.Role = "active"
-		case f.idle:
-			fact = contract.Facts{Name: m.Name, ID: m.ID, Role: "helper"}
+		for _, name := range fdskl.OfKernels() {
+			if f.params.Binned() {
+				delete(job.Parameters, name)
+			}
 		}
-		facts = append(facts, fact)
 	}
+	facts := f.facts()
 	operations := append([]contract.Operation{contract.Rowset()}, d.Operations...)
 	if f.shards > 0 {
 		operations = append(operations, contract.ShardsCompared())
@@ -120,6 +126,25 @@ func (f *threes) sign(task string, d fdskl.Disclosure) {
 	for _, k := range f.keys {
 		f.contract.Sign(k)
 	}
+}
+
+// facts are what the parties say of their tables.
+func (f *threes) facts() []contract.Facts {
+	var facts []contract.Facts
+	for i, m := range f.members {
+		fact := contract.Facts{Name: m.Name, ID: m.ID, Role: "passive", Rows: f.rows, Columns: 3}
+		switch i {
+		case 0:
+			fact.Role = "active"
+		case f.idle:
+			fact = contract.Facts{Name: m.Name, ID: m.ID, Role: "helper"}
+		}
+		if f.params.Binned() && i != f.idle {
+			fact.Bins = len(f.parts[i].Rows.Binary)
+		}
+		facts = append(facts, fact)
+	}
+	return facts
 }
 
 // learn runs a session of the training; party who fails at its operation at, at 0 nobody does.
@@ -144,6 +169,10 @@ func (f *threes) learn(who, at int, failure error) []error {
 		if i == 0 {
 			p.Labels = f.labels
 		}
+		var bins *fdskl.Part
+		if f.params.Binned() && i != f.idle {
+			p.Parts, bins = nil, &f.parts[i]
+		}
 		v, err := vault.Open(f.t.TempDir(), vault.Options{})
 		if err != nil {
 			return err
@@ -153,7 +182,7 @@ func (f *threes) learn(who, at int, failure error) []error {
 			sums = func(ctx context.Context, b *sealed.Begun) ([]sealed.Sums, error) { return f.sums(ctx, i, s, b) }
 		}
 		f.models[i], err = sealed.Train(ctx,
-			&sealed.Party{Sums: sums, Party: p, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
+			&sealed.Party{Sums: sums, Party: p, Bins: bins, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
 				Scratch: func(bytes int64) (sealed.Scratch, error) { return v.Scratch("features", bytes) }})
 		return err
 	})

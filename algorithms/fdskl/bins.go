@@ -128,6 +128,9 @@ func (p Params) binDefaults() Params {
 	p.Loss = cmp.Or(p.Loss, kernel.Logistic.String())
 	p.MinCell = cmp.Or(p.MinCell, defaultMinCell)
 	p.Constant = cmp.Or(p.Constant, "drop")
+	if p.Loss == kernel.Logistic.String() {
+		p.Iterations = cmp.Or(p.Iterations, 60)
+	}
 	p.Iterations = cmp.Or(p.Iterations, 100)
 
 	// What is about kernels has the values of jobs with one, and is not looked at.

@@ -70,7 +70,7 @@ type Params struct {
 	// sealed: the second of the three that hold shares; the first is the active party
 	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`
 	Helper string `toml:"helper,omitempty" cbor:",omitempty"` // sealed: the third; it may have no data
-	// sealed, losses but square: E, default 5; each step but the first opens a score of every row
+	// sealed, logistic loss: E, the outer steps, default 5; with bins the most of them, default 8
 	Outer int `toml:"outer,omitzero" cbor:",omitempty"`
 	// sealed: bits of a shared feature on the wire, 32, 48 or 64; the default is 32 where its rounding does not count
 	Ring int `toml:"ring,omitzero" cbor:",omitempty"`

@@ -50,6 +50,9 @@ func (f *fixture) attacked(t testing.TB, seed string, lies ...falsehood) ([]*fds
 		for _, one := range lies {
 			if one.from == m.role && one.kind == m.kind && one.nth == sent[name] {
 				one.judge(m.words)
+				for i := range m.words { // no more bits than these travel
+					m.words[i] &= ^uint64(0) >> (64 - m.bits)
+				}
 			}
 		}
 		return nil

@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -34,9 +35,12 @@ func TestScorecardsOfAllSizesStayInRange(t *testing.T) {
 						t.Fatal(err)
 					}
 					tr := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
-					if got := tr.precisionOf(s.s0); got.limit > 4*checkLimit {
+					got := tr.precisionOf(s.s0)
+					if got.limit > 4*checkLimit {
 						t.Errorf("the check's limit is %d, want at most %d", got.limit, 4*checkLimit)
 					}
+					t.Logf("%d times %d steps: the check's limit is %d, and adding 2^-2 passes one of its runs with %.2g",
+						max(1, p.Outer), p.Iterations, got.limit, passing(got, .25, math.Ldexp(1, multipleBits-got.multiple)))
 				})
 			}
 		}

@@ -4,38 +4,88 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// listener is a label holder's Network that notes the scores of training rows that open to it.
-type listener struct {
-	Network
-	scores *[][]float64
+// collector is a label holder that keeps to the protocol and writes down A, which is all that it has of a row's score.
+type collector struct {
+	tape  *tape
+	sines [][]uint64 // of each sigmoid, the words that it sent
 }
 
-// SumPacked implements Network.
-func (l *listener) SumPacked(ctx context.Context, kind string, root, width int, v []uint64) error {
-	err := l.Network.SumPacked(ctx, kind, root, width, v)
-	if err != nil || kind != kindScores {
-		return err
+// note writes down the words of the label holder's factors, which are its sines of A less a pad that it has, too.
+func (c *collector) note(_ int, m *message) error {
+	if m.kind == kindSines {
+		c.sines = append(c.sines, slices.Clone(m.words))
 	}
-	var f []float64
-	for _, w := range v {
-		f = append(f, math.Ldexp(float64(int64(w<<(64-width))>>(64-width)), -trainBits))
-	}
-	*l.scores = append(*l.scores, f)
 	return nil
 }
 
-// TestCollectorReadsTrainingScores: a collector that keeps to the protocol trains logistic scorecards on labels that it
-// draws at random. Each training opens four scores of each row, sums of a number for each bin: it solves these numbers
-// from rows that it knows anyhow, and takes of every other row the bins that fit. Each training is within its contract;
-// what the ledger lets through is the first one: see internal/node TestCollectorOfTrainingsIsStopped.
-func TestCollectorReadsTrainingScores(t *testing.T) {
+// pads returns those of a use, in their order.
+func (c *collector) pads(use rss.Use) (list [][]uint64) {
+	var names []padName
+	for name := range c.tape.reels {
+		if name.use == use {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b padName) int { return int(a.step) - int(b.step) })
+	for _, name := range names {
+		list = append(list, c.tape.reels[name].words)
+	}
+	return list
+}
+
+// scores takes A for the score, in deviations. As a control the pads come off first, which the other two alone have.
+func (c *collector) scores(padded bool) (list [][]float64) {
+	ones, twos := c.pads(useTurnOne), c.pads(useTurnTwo)
+	for n, early := range c.pads(useSines) {
+		var f []float64
+		for j := range len(c.sines[n]) / (2 * sines) {
+			var factors [2 * sines]float64
+			for i := range factors {
+				at := j*2*sines + i
+				factors[i] = float64(int32(c.sines[n][at] + early[at/2]>>(32*(at%2))))
+			}
+			a := turnOf(factors)
+			if !padded {
+				a -= ones[n][j] + twos[n][j]
+			}
+			f = append(f, math.Ldexp(float64(int16(a)), turnRange-turnBits))
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// turnOf returns the turn whose sines and cosines factors are, rounded, times their weights.
+func turnOf(factors [2 * sines]float64) uint64 {
+	coarse := int(math.Round(math.Atan2(factors[0], factors[sines]) / (2 * math.Pi) * 65536))
+	best, least := coarse, math.Inf(1)
+	for a := coarse - 20; a <= coarse+20; a++ {
+		off := 0.0
+		for i, w := range sigmoidWeights {
+			cos, sin := pairOf(a&(1<<16-1), i, false)
+			off += math.Pow(factors[i]-2048*w*sin, 2) + math.Pow(factors[i+sines]-2048*w*cos, 2)
+		}
+		if off < least {
+			best, least = a, off
+		}
+	}
+	return uint64(best)
+}
+
+// TestCollectorReadsNothingOfATraining: a collector trains logistic scorecards on labels that it draws at random. Each
+// training takes two sigmoids of four scores of each row, sums of a number for each bin: from scores it would solve
+// these numbers by rows that it knows anyhow, and take of every other row the bins that fit. What it has of a score is
+// A, and by A it reads cells as by chance. With r, which it has not, it reads nearly all of them.
+func TestCollectorReadsNothingOfATraining(t *testing.T) {
 	const rows, known, models, bins = 300, 50, 5, 5
 	rng := rand.New(rand.NewPCG(3, 5))
 	set := madeSet(rows, 9, "", func(_, noise float64) float64 { return math.Copysign(1, noise) })
@@ -52,34 +102,37 @@ func TestCollectorReadsTrainingScores(t *testing.T) {
 		}
 		x = append(x, cells)
 	}
-	var scores [][]float64
-	var right, fewer []float64 // with known rows, and with half as many
+	var seen, taken [][]float64
 	for range models {
 		for j := range f.labels.Values {
 			f.labels.Values[j] = float64(2*rng.IntN(2) - 1)
 		}
 		f.forget()
-		testNetwork := f.testNetwork(t)
-		testNetwork.wrap = func(i int, n *sessionNetwork) Network {
-			if i > 0 {
-				return n
-			}
-			return &listener{n, &scores}
-		}
-		if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
-			_, err := Train(ctx, f.party(i, n, testNetwork.session))
+		c := &collector{tape: newTape("collector")}
+		c.tape.rewind()
+		l := newLab(f.names, c.tape.source)
+		l.heard = c.note
+		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+			_, err := Train(ctx, f.party(i, n, 1))
 			return err
-		})); err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
-		right = append(right, collected(t, x, scores, bins, known))
-		fewer = append(fewer, collected(t, x, scores, bins, known/2))
+		seen, taken = append(seen, c.scores(true)...), append(taken, c.scores(false)...)
 	}
-	t.Logf("%d scores a row of %d models; right are %.2f of the cells by models, %.2f with %d rows known; chance is %.2f",
-		len(scores), models, right, fewer, known/2, 1.0/bins)
-	if right[0] > .5 || right[models-1] < .9 {
-		t.Errorf("of one model %.2f of the cells are right, of %d %.2f: want half at most, and .9 at least", right[0], models,
-			right[models-1])
+	if len(seen) != 8*models {
+		t.Fatalf("the collector has %d numbers of a row, want %d", len(seen), 8*models)
+	}
+	cells := float64((rows - known) * (len(x[0]) - 3))
+	chance, noise := 1.0/bins, math.Sqrt((1-1.0/bins)/bins/cells)
+	got, control := collected(t, x, seen, bins, known), collected(t, x, taken, bins, known)
+	t.Logf("of %.0f cells %.3f are right, chance is %.3f with a standard error of %.3f; with r %.3f are", cells, got,
+		chance, noise, control)
+	if math.Abs(got-chance) > 4*noise {
+		t.Errorf("%.3f of the cells are right, want %.3f within %.3f", got, chance, 4*noise)
+	}
+	if control < .9 {
+		t.Errorf("with r %.3f of the cells are right, want .9 at least: the test says little", control)
 	}
 }
 

@@ -46,8 +46,33 @@ func (l *ledger) truncate(kind string, turn, ring, n int) {
 	l.direct(kind+" out", last, 'K', 64, 2*n)
 }
 
+// bins adds the sharing of bins: a word of each to one of the three, or to two from outside, after keys.
+func (l *ledger) bins(rows int) {
+	for i, name := range l.names {
+		own, n := byte(0), rows*l.params.PartyBins[i]
+		for _, role := range []byte("AKH") {
+			if l.party(role) == name {
+				own = role
+			}
+		}
+		if own != 0 {
+			l.direct("bins", own, map[byte]byte{'A': 'K', 'K': 'H', 'H': 'A'}[own], l.params.Ring, n)
+			continue
+		}
+		for _, to := range []byte("KH") {
+			l.add("bins: "+name+" to "+l.party(to), l.params.Ring, n)
+			l.bytes["bin keys: "+name+" to "+l.party(to)] = 8 * 4 // once a session
+			l.bytes["bin keys: "+name+" to "+l.party('A')] = 2 * 8 * 4
+		}
+	}
+}
+
 // columns adds the making of shares of features.
 func (l *ledger) columns(rows, block int) {
+	if l.params.Binned() {
+		l.bins(rows)
+		return
+	}
 	d, k := l.params.Features, l.params.Ring
 	factor := max(k, 48)
 	for at, odd := 0, false; at < rows; at, odd = at+block, !odd {
@@ -76,9 +101,13 @@ func (l *ledger) training() {
 		l.add(everybody, 8, 2*32) // ready, and reach
 		l.ask(l.party('A'), 1)
 	}
-	if p.Outer > 1 {
-		l.ask(l.party('A'), p.Outer-1)
-		l.add(everybody, 8, 32*(p.Outer-1))
+	scorecard := p.Binned() && p.Outer > 0
+	if p.Outer > 0 {
+		l.direct("events", 'A', 'K', k, l.rows)
+		l.direct("base", 'A', 'K', 64, 2)
+	}
+	if scorecard {
+		l.add(everybody, 8, 2*32) // the commitments to the rows' coin, and the coin
 	}
 	parts, auto := 1, p.Lambda == 0
 	if auto { // two Gram matrices, labels, six systems of a function in each step, and the number of the best
@@ -110,9 +139,11 @@ func (l *ledger) training() {
 			kinds++
 			l.add("ready: from "+l.party(role), 8, 9)
 		}
-		if p.Outer > 1 {
+		if scorecard {
 			kinds++
-			l.add("ready: from "+l.party(role), 8, 9*(p.Outer-1))
+			l.add("ready: from "+l.party(role), 8, 9*p.Outer)
+			l.add("row coin commitment: from "+l.party(role), 8, 32)
+			l.add("row coin: from "+l.party(role), 8, 32)
 		}
 		l.add("held: from "+l.party(role), 8, 12*kinds)
 	}
@@ -125,7 +156,7 @@ func (l *ledger) training() {
 		l.lifted(parts, each, auto)
 		sums = 64
 	}
-	if p.Bound != "public" {
+	if p.Bound != "public" || p.Outer > 0 {
 		l.truncate("means", 0, sums, d)
 	}
 	l.truncate("gram", 1, sums, parts*d*(d+1)/2)
@@ -144,6 +175,9 @@ func (l *ledger) training() {
 			l.truncate("step", i, 64, 2*3*each*d)
 		}
 		l.truncate("coefficients", p.Iterations, 64, 3*each*d)
+		if scorecard {
+			l.progress(e)
+		}
 	}
 	l.truncate("offset", p.Iterations, sums, 3*each)
 }
@@ -262,24 +296,96 @@ func (l *ledger) ask(receiver string, openings int) {
 
 // step adds what an outer step sends before its iterations.
 func (l *ledger) step(e int) {
+	if l.params.Outer == 0 {
+		return
+	}
+	ring, sums, d := l.params.Ring, l.params.Ring, l.params.Features
+	if ring == 32 {
+		sums = 64
+	}
+	scorecard := l.params.Binned()
+	if scorecard && e == 0 {
+		l.truncate("weighed gram", 0, 64, d*(d+1)/2)
+	}
 	if e > 0 {
-		sums := l.params.Ring
-		if sums == 32 {
-			sums = 64
-		}
 		l.truncate("offset", l.params.Iterations, sums, 1)
-		l.truncate("scores", l.params.Iterations+1, l.params.Ring, l.rows)
-		l.add("scores: to "+l.party('A'), 9, l.rows)
-	}
-	if l.params.Outer > 0 {
-		l.direct("derivatives", 'A', 'K', l.params.Ring, l.rows)
-		sums := l.params.Ring
-		if sums == 32 { // derivatives are lifted window by window
-			l.truncate("sums", e, 32, (l.rows+l.window-1)/l.window*l.params.Features)
-			sums = 64
+		factors := ring
+		if ring == 32 && !scorecard {
+			factors = 48
 		}
-		l.truncate("gradient", 1, sums, l.params.Features)
+		l.sigmoid("probabilities", e, factors, ring)
 	}
+	if scorecard && e > 0 {
+		l.weighed(e)
+		l.truncate("gradient", 2, 64, 1)
+	}
+	if ring == 32 { // derivatives are lifted window by window
+		l.truncate("sums", e, 32, (l.rows+l.window-1)/l.window*(d+1))
+	}
+	l.truncate("gradient", 1, sums, d+1)
+}
+
+// sigmoid adds what makes probabilities or slopes of scores: two bytes a row to A from each of the others, the factors
+// of 16 sines, and two halves.
+func (l *ledger) sigmoid(kind string, turn, factors, ring int) {
+	l.direct("score turns", 'K', 'A', 16, l.rows)
+	l.direct("score turns", 'H', 'A', 16, l.rows)
+	l.direct("sines", 'A', "HK"[turn%2], factors, 2*16*l.rows)
+	l.direct(kind, 'K', 'H', ring, l.rows)
+	l.direct(kind, 'H', 'K', ring, l.rows)
+}
+
+// weighed adds what makes a weighed Gram matrix of all rows, which are fewer than a sample has.
+func (l *ledger) weighed(turn int) {
+	d := l.params.Features
+	l.sigmoid("slopes", turn, 32, 32)
+	for _, ends := range []string{"AK", "KH", "HA"} {
+		l.direct("weighed rows", ends[0], ends[1], 32, l.rows*d)
+	}
+	l.truncate("weighed sums", 0, 32, d*(d+1)/2+d+1)
+	l.truncate("weighed means", 0, 64, d+1)
+	l.truncate("weighed means", 1, 64, d)
+	l.truncate("weighed means", 2, 64, d)
+	l.direct("inverse weight", 'A', 'K', 64, 1)
+	for i := range 2 * 12 {
+		l.truncate("inverse weight", i, 64, 1)
+	}
+	l.truncate("weighed gram", turn, 64, d*(d+1)/2)
+}
+
+// progress adds what measures a step, compares it with limits in numbers of 42 bits, opens to the three how many it
+// passes and tells all, and takes the step.
+func (l *ledger) progress(e int) {
+	limits := 15
+	if e+1 >= min(5, l.params.Outer) {
+		limits += 2
+	}
+	if e+1 == l.params.Outer {
+		limits += 2
+	}
+	d, turn := l.params.Features, 0
+	layer := func(n int) {
+		l.truncate("passed", turn, 64, n)
+		turn++
+	}
+	l.truncate("lengths", 0, 64, d)
+	l.truncate("lengths", 1, 64, 2)
+	l.direct("passed bits", 'A', 'K', 64, limits*42)
+	layer(limits * 42)
+	for _, half := range []int{20, 10, 5, 3, 1, 1} { // of 41, 21, 11, 6, 3 and 2 runs of bits
+		layer(limits * 2 * half)
+	}
+	layer(limits)
+	l.add(everybody, 8, 2*32) // ready, and pace
+	for i, to := range []byte("AKH") {
+		l.direct("progress", "AKH"[(i+1)%3], to, 8, 1)
+		l.direct("progress vouched", "AKH"[(i+2)%3], to, 8, 32)
+	}
+	l.add("pace: from "+l.party('A'), 8, 1)
+	if e > 0 {
+		l.truncate("taken", 0, 64, 1)
+	}
+	l.truncate("taken", 1, 64, 3*d+1)
 }
 
 // lines are the operations of a disclosure in the ledger's words.
@@ -319,6 +425,7 @@ func contracted(t testing.TB) map[string]*fixture {
 		"small, auto":          {Features: 8, Iterations: 3, Ring: 32, Sigma: 1},
 		"small, three classes": {Features: 8, Iterations: 3, Ring: 32, Classes: 3, Sigma: 1, Bound: "public"},
 		"small, logistic":      {Features: 8, Iterations: 3, Ring: 32, Loss: "logistic", Outer: 3, Lambda: 1e-3, Sigma: 1},
+		"scorecard":            binned(fdskl.Params{Iterations: 3, Loss: "logistic", Outer: 3, Bound: "public"}),
 	} {
 		jobs[name] = newFixture(t, 4, 53, p)
 		jobs[name].block, jobs[name].window = 8, 16
@@ -472,15 +579,15 @@ func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
 		more func(ctx context.Context, p *Party) error
 		want string
 	}{
-		{"scores of training rows once more", func(ctx context.Context, p *Party) error {
-			return p.Network.SumPacked(ctx, kindScores, 0, scoreWidth(f.params, trainBits), make([]uint64, f.rows))
-		}, "scores to p0 not sent: it would be frame 2 of 1 agreed"},
+		{"scores of training rows", func(ctx context.Context, p *Party) error {
+			return p.Network.SumPacked(ctx, kindScores, 0, scoreWidth(f.params, 5), make([]uint64, f.rows))
+		}, "scores to p0 not sent: the contract lists no such message of this party"},
 		{"another opening", func(ctx context.Context, p *Party) error {
 			return p.Network.SumPacked(ctx, kindGram, 1, 20, make([]uint64, 16))
 		}, "gram to p1 not sent: the contract lists no such message of this party"},
-		{"scores with more bits", func(ctx context.Context, p *Party) error {
-			return p.Network.SumPacked(ctx, kindScores, 0, 56, make([]uint64, f.rows))
-		}, "scores to p0 not sent: it is masked packed56, the contract says masked packed9"},
+		{"a bound of more bits", func(ctx context.Context, p *Party) error {
+			return p.Network.SumPacked(ctx, kindBound, 0, 56, make([]uint64, 1))
+		}, "bound to p0 not sent: it is masked packed56, the contract says masked packed8"},
 		{"angles in the clear", func(ctx context.Context, p *Party) error {
 			_, err := p.Network.BeginPadded(ctx, kindAngles, 0, make([]uint16, 16))
 			return err

@@ -79,10 +79,15 @@ func discloseTraining(
 			}
 		}
 	}
-	if n := int64(rows) * int64(p.Outer-1); p.Loss != kernel.Square.String() && n > 0 {
-		d.Openings = append(d.Openings, contract.Opening{To: holder, Kind: kindScores, Count: n, Meaning: fmt.Sprintf(
-			"the score of every training row under %d models that are not its own, %d bits behind the point: about %d bits "+
-				"a row in all", p.Outer-1, trainBits, (trainBits+4)*(p.Outer-1))})
+	if t.counted {
+		for _, name := range parties {
+			kind := kindPace
+			if name == holder || name == p.Keeper || name == p.Helper {
+				kind = kindProgress
+			}
+			d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kind, Count: int64(p.Outer), Meaning: fmt.Sprintf(
+				"how far a step of the solver goes, and whether another one follows: %d bits", progressBits)})
+		}
 	}
 	for _, name := range []string{holder, p.Keeper, p.Helper} {
 		d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindCheck, Count: int64(t.checkNumbers()),
@@ -104,16 +109,16 @@ func stageOf(kind string) int64 {
 	switch kind {
 	case kindResume, kindHeld:
 		return 0
-	case kindLabels, kindRowCommitment, kindRowCoin, kindAngles, kindFactors, kindReshare, kindBinKeys, kindBins,
-		kindWindows:
+	case kindLabels, kindEvents, kindRowCommitment, kindRowCoin, kindAngles, kindFactors, kindReshare, kindBinKeys,
+		kindBins, kindWindows:
 		return 1
 	}
 	return 2
 }
 
-// rowBytes is about what a row takes in the steps of a loss that opens its score: the score and the derivative, their
-// shares, and what a truncation makes of them.
-const rowBytes = 200
+// rowBytes is about what a row takes in the steps of the logistic loss: the term of its score, and shares of its event,
+// its probability and its derivative.
+const rowBytes = 120
 
 // Memory is about how many bytes each of the three holds beside its table.
 func Memory(p fdskl.Params, rows int) int64 {
@@ -246,6 +251,9 @@ func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, 
 	c.add(o, class, contract.Bytes, limit)
 	if kind == kindResume {
 		return nil, nil
+	}
+	if kind == kindPace { // that every step is to be followed by another
+		return []byte{distanceLimits * progressLimit}, nil
 	}
 	return make([]byte, limit), nil
 }

@@ -26,7 +26,9 @@ func TestRepeatingIsCounting(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.angles.turns = c.turns(f.params.Angles())
+				if s.angles != nil {
+					s.angles.turns = c.turns(f.params.Angles())
+				}
 				for i, lo := 0, 0; lo < rows; i, lo = i+1, lo+batch {
 					if _, err := s.score(context.Background(), i+1, min(batch, rows-lo), nil); err != nil {
 						t.Fatal(err)

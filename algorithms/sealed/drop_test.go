@@ -1,6 +1,8 @@
 package sealed
 
 import (
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -117,8 +119,11 @@ func TestDropsOfRealWords(t *testing.T) {
 
 // TestWindowsEnd where one more block would be too much for a part.
 func TestWindowsEnd(t *testing.T) {
-	if gramRows != 8128 || rowsTimes(2) != 4080 || rowsTimes(8) != 1020 {
-		t.Errorf("windows of %d, %d and %d rows", gramRows, rowsTimes(2), rowsTimes(8))
+	cosines, bins := fdskl.Params{}, binned(fdskl.Params{})
+	got := [...]int{gramRows(cosines), labelRows(cosines), derivativeRows(cosines), gramRows(bins), derivativeRows(bins),
+		slopeRows()}
+	if want := [...]int{8128, 4080, 7882, 1<<29 - 1, 497, 1706}; got != want {
+		t.Errorf("windows of %d rows, want %d", got, want)
 	}
 	half := func(rows int) int { return rows / 2 }
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -73,7 +72,9 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 	if p.Loss == "" {
 		p.Loss = "square"
 	}
-	p.Ring = cmp.Or(p.Ring, ringDefault) // the others are asked for
+	if p.Ring == 0 && (!p.Binned() || p.Loss == kernel.Square.String()) {
+		p.Ring = ringDefault // the others are asked for
+	}
 	f.params = WithDefaults(p.WithDefaults())
 	if err := f.params.Validate(f.names); err != nil {
 		t.Fatal(err)

@@ -87,6 +87,16 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		}
 		t.heldOut = heldOutOf(t.Rows, 0, t.Rows, coin)
 	}
+	if !t.square {
+		if t.events, err = t.shareEvents(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if t.counted { // once they are shared
+		if t.coin, err = t.tossRows(ctx, from.stage >= stageSystem); err != nil {
+			return nil, err
+		}
+	}
 	take := func(b *block, z rss.Share) error {
 		if err := t.kept.add(b, z); err != nil {
 			return err
@@ -332,10 +342,10 @@ func (t *trainer) rowsOf(part int) int {
 	return t.Rows - t.heldOutRows()
 }
 
-// means shares the features' means, zeros when the bound is public: then the Gram matrix is not centred.
+// means shares the features' means, zeros for the square loss with a public bound: then the Gram matrix is not centred.
 func (t *trainer) means(ctx context.Context, acc *sums) (rss.Share, error) {
 	d := t.features
-	if t.Params.Bound == boundPublic {
+	if t.Params.Bound == boundPublic && t.square {
 		return rss.Zero(t.role, d), nil
 	}
 	e := t.meanBits()

@@ -218,10 +218,10 @@ func OpeningBits(p fdskl.Params, kind string, training bool) int {
 	switch {
 	case kind == kindBound, kind == kindReach:
 		return orderBits
-	case kind == kindScores && training:
-		return scoreWidth(p, trainBits)
-	case kind == kindScores:
+	case kind == kindScores && !training:
 		return scoreWidth(p, p.ScoreBits)
+	case kind == kindProgress, kind == kindPace:
+		return progressBits
 	case kind == kindCheck:
 		return checkWidth
 	case kind == kindPoints:

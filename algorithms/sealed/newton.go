@@ -10,51 +10,40 @@ import (
 
 // The kinds of the messages of a loss that is not the square.
 const (
-	kindScores      = "scores"
-	kindDerivatives = "derivatives"
-	kindGradient    = "gradient"
+	kindEvents   = "events" // 1 for each row of the second class, the label holder's
+	kindBase     = "base"   // the score at which the steps begin, and the weight of rows there; the label holder's
+	kindGradient = "gradient"
 )
 
-// outer is where the outer steps of a loss stand.
+// outer is where the outer steps of the logistic loss stand.
 type outer struct {
-	step      int
-	beta      rss.Share // of all runs, [runs, D]
-	intercept float64   // at the label holder
-	scores    []float64 // of all rows, at the label holder
+	step     int
+	beta     rss.Share // of all runs, [runs, D]
+	base     rss.Share // the score of a row whose features are at their means, [1], scale coefBits
+	weight   rss.Share // that all rows have at the beginning, [1], scale coefBits
+	weighed  *weighed  // of the last step that made one; of bins
+	distance int       // see progress; of bins
 }
 
-// newton takes the outer steps of a loss whose second derivative is at most kappa: each solves the system
-// with the fixed Gram matrix for the gradient, which is a safe Newton step. All but the first open a
-// score of every row to the label holder.
+// newton takes the outer steps of the logistic loss. They begin at the score at which each row's probability is the
+// share of the second class.
 func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, error) {
-	o := &outer{beta: rss.Zero(t.role, runs*t.features), scores: make([]float64, t.Rows)}
-	if err := t.resumeOuter(o, from); err != nil {
+	o, err := t.firstScore(ctx)
+	if err != nil {
 		return nil, err
 	}
-	for o.step < t.Params.Outer {
-		if err := t.openScores(ctx, o, s); err != nil {
+	if err := t.resumeOuter(ctx, o, from); err != nil {
+		return nil, err
+	}
+	for o.step < t.Params.Outer && !(t.counted && o.distance == 0 && o.step >= leastSteps) {
+		step := t.fixedStep
+		if t.counted {
+			step = t.weighedStep
+		}
+		if err := step(ctx, o, s); err != nil {
 			return nil, err
 		}
-		right, err := t.gradient(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		if right, err = t.multiplied(ctx, s, right); err != nil {
-			return nil, err
-		}
-		d := t.newDescent(s, right)
-		change, err := d.run(ctx, func() error {
-			t.report("steps", o.step*t.Params.Iterations+d.step, t.Params.Outer*t.Params.Iterations)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		o.beta.Add(change)
 		o.step++
-		if t.z != nil && o.step == t.Params.Outer {
-			break // z-scores want the scores, which a checkpoint does not have; the solution is kept soon
-		}
 		if err := t.saveOuter(o, s.session); err != nil {
 			return nil, err
 		}
@@ -62,33 +51,146 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, er
 	return o, nil
 }
 
-// openScores opens the scores of all rows to the label holder, rounded to trainBits behind the point. What
-// may have opened in an earlier session opens as it was then.
-func (t *trainer) openScores(ctx context.Context, o *outer, s *system) error {
-	if o.step == 0 {
-		return nil
+// shareEvents shares which rows are of the second class.
+func (t *trainer) shareEvents(ctx context.Context) (rss.Share, error) {
+	var own []uint64
+	if t.role == rss.LabelHolder {
+		for _, y := range t.begun.Targets(0) {
+			own = append(own, uint64((1+y)/2)<<t.sy)
+		}
 	}
-	opened, err := t.openings.openVector(ctx, t.scores, o.step, t.Rows, func() (rss.Share, error) {
-		beta := o.beta.Slice(0, t.features)
-		offset, err := t.offsets(ctx, 1, beta, s)
-		if err != nil {
-			return rss.Share{}, err
-		}
-		shift := rss.Shift{Count: t.Rows, Bits: t.sz + t.bs - trainBits}
-		terms, err := t.scoreTerms(ctx, t.scoring(beta), offset)
-		if err != nil {
-			return rss.Share{}, err
-		}
-		return t.truncate(ctx, kindScores, t.Params.Iterations+1, t.k, terms, shift)
-	})
-	if err != nil || t.role != rss.LabelHolder {
+	return t.three.Input(ctx, kindEvents, t.k, t.Rows, own)
+}
+
+// firstScore shares where the steps begin, which follows from the share of the second class.
+func (t *trainer) firstScore(ctx context.Context) (*outer, error) {
+	var start []uint64
+	if t.role == rss.LabelHolder {
+		share := t.eventShare()
+		start = []uint64{uint64(int64(math.Round(math.Ldexp(math.Log(share/(1-share)), coefBits)))),
+			uint64(math.Round(math.Ldexp(t.evenWeight(), coefBits)))}
+	}
+	words, err := t.three.Input(ctx, kindBase, wordBits, 2, start)
+	return &outer{beta: rss.Zero(t.role, runs*t.features), base: words.Slice(0, 1), weight: words.Slice(1, 2),
+		distance: distanceLimits}, err
+}
+
+// fixedStep solves with the fixed Gram matrix, where the second derivative is at most kappa: a safe step.
+func (t *trainer) fixedStep(ctx context.Context, o *outer, s *system) error {
+	scores, err := t.terms(ctx, o, s)
+	if err != nil {
 		return err
 	}
-	t.told(kindScores, t.Rows)
-	for j, w := range opened {
-		o.scores[j] = math.Ldexp(float64(w), -trainBits)
+	right, move, err := t.gradient(ctx, o, s.means, scores)
+	if err != nil {
+		return err
+	}
+	change, err := t.solved(ctx, o, s, s.gram, right)
+	if err != nil {
+		return err
+	}
+	o.beta.Add(change)
+	if o.step > 0 { // the base begins where the mean derivative is nothing
+		o.base.Add(move)
 	}
 	return nil
+}
+
+// Samples of the rows that the Gram matrix of a step is made of; the last one is kept for all steps behind.
+const (
+	leastSample, sampleShare = 1 << 12, 32
+	leastLast, lastShare     = 1 << 13, 8
+	lastWeighed              = 5 // the step, from 0, that makes the last one
+)
+
+// weighedStep solves with a Gram matrix whose rows are weighed as the scores say, and goes as far as that holds. At the
+// beginning all rows weigh the same.
+func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
+	scores, err := t.terms(ctx, o, s)
+	if err != nil {
+		return err
+	}
+	var gram rss.Share
+	means := s.means
+	if o.step == 0 {
+		gram, err = t.even(ctx, s, o.weight)
+	} else {
+		if o.step <= lastWeighed || o.weighed == nil { // an earlier one is gone with its session
+			n, of := sample(t.Rows, min(o.step, lastWeighed))
+			if o.weighed, err = t.weighed(ctx, o.step, t.sampled(n, o.step), of, scores, 0); err != nil {
+				return err
+			}
+		}
+		gram, means = o.weighed.gram, o.weighed.means
+	}
+	if err != nil {
+		return err
+	}
+	right, move, err := t.gradient(ctx, o, means, scores)
+	if err != nil {
+		return err
+	}
+	if o.step == 0 { // the base begins where the mean derivative is nothing
+		move = rss.Zero(t.role, 1)
+	} else if move, err = t.truncate(ctx, kindGradient, 2, wordBits, t.three.Products(move, o.weighed.inverse),
+		rss.Shift{Count: 1, Bits: inverseBits}); err != nil {
+		return err
+	}
+	change, err := t.solved(ctx, o, s, gram, right)
+	if err != nil {
+		return err
+	}
+	p, err := t.openProgress(ctx, o.step+1, func() (rss.Share, error) {
+		return t.measured(ctx, s, o.step+1, right, change.Slice(0, t.features))
+	})
+	if err != nil {
+		return err
+	}
+	o.distance = p.distance
+	var w *weighed
+	if o.step > 0 {
+		w = o.weighed
+	}
+	return t.take(ctx, o, s, p, change, move, w)
+}
+
+// solved shares the solution of all runs for a right side.
+func (t *trainer) solved(ctx context.Context, o *outer, s *system, gram, right rss.Share) (rss.Share, error) {
+	right, err := t.multiplied(ctx, s, right)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	d := t.newDescent(s, right)
+	d.gram = gram
+	return d.run(ctx, func() error {
+		t.report("steps", o.step*t.Params.Iterations+d.step, t.Params.Outer*t.Params.Iterations)
+		return nil
+	})
+}
+
+// eventShare is the share of the second class among the rows, at the label holder; where there is one class alone it is
+// off by half a row.
+func (t *trainer) eventShare() float64 {
+	n := 0.0
+	for _, y := range t.begun.Targets(0) {
+		n += (1 + y) / 2
+	}
+	rows := float64(t.Rows)
+	return min(max(n, 0.5), rows-0.5) / rows
+}
+
+// terms returns the terms of the scores of all rows, scale sz+bs; none before the first step.
+func (t *trainer) terms(ctx context.Context, o *outer, s *system) ([]uint64, error) {
+	if o.step == 0 {
+		return nil, nil
+	}
+	beta := o.beta.Slice(0, t.features)
+	offset, err := t.offsets(ctx, 1, beta, s)
+	if err != nil || t.role == rss.Outside {
+		return nil, err
+	}
+	offset.Add(o.base)
+	return t.scoreTerms(ctx, t.scoring(beta), offset)
 }
 
 // scoring returns coefficients at their scale in scores. Their last form has no finer bits, in no share: the steps'
@@ -105,9 +207,6 @@ func (s *scales) scoring(beta rss.Share) rss.Share {
 
 // scoreTerms returns the terms of the scores of all rows, scale sz+bs.
 func (t *trainer) scoreTerms(ctx context.Context, beta, offset rss.Share) ([]uint64, error) {
-	if t.role == rss.Outside {
-		return nil, nil
-	}
 	out := make([]uint64, t.Rows)
 	return out, t.kept.each(ctx, func(b *block, z rss.Share) error {
 		scoreRows(t.three, out[b.lo:b.hi], z, beta, offset, t.sz+t.bs-coefBits)
@@ -124,73 +223,87 @@ func scoreRows(three *rss.Party, out []uint64, z, beta, offset rss.Share, finer 
 	}
 }
 
-// gradient shares the right side of an outer step, scale gs: minus the gradient over kappa, of which the
-// label holder has the derivatives.
-func (t *trainer) gradient(ctx context.Context, o *outer) (rss.Share, error) {
-	var words []uint64
-	if t.role == rss.LabelHolder {
-		words = t.derivatives(o)
-	}
-	g, err := t.three.Input(ctx, kindDerivatives, t.k, t.Rows, words)
+// gradient shares the right side of an outer step, [D], scale gs, which is minus the gradient over kappa, of features
+// less means; and minus the mean derivative over kappa, [1], scale coefBits.
+func (t *trainer) gradient(ctx context.Context, o *outer, means rss.Share, scores []uint64) (right, move rss.Share,
+	err error) {
+	g, err := t.derivatives(ctx, o, scores)
 	if err != nil {
-		return rss.Share{}, err
+		return right, move, err
 	}
-	terms, err := t.gradientTerms(ctx, o, g)
+	sides, total, err := t.derivativeSums(ctx, o.step, g)
 	if err != nil {
-		return rss.Share{}, err
+		return right, move, err
 	}
-	return t.truncate(ctx, kindGradient, 1, t.sums.k, terms,
-		rss.Shift{Count: t.features, Bits: t.sums.sz + t.sums.sy + t.p - gramBits})
+	point, e, d := t.sums.sz+t.sums.sy, t.meanBits(), t.features
+	steeper := int(math.Log2(1 / t.kappa))
+	var terms []uint64
+	if t.role != rss.Outside {
+		terms = make([]uint64, d+1)
+		for i, mean := range t.three.Times(means, total) {
+			terms[i] = mean - sides[i]
+		}
+		o.beta.Slice(0, d).AddTo(terms[:d], -uint64(math.Round(math.Ldexp(t.lambda, point+t.p-coefBits))))
+		total.AddTo(terms[d:], -uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
+	}
+	y, err := t.truncate(ctx, kindGradient, 1, t.sums.k, terms,
+		rss.Shift{Count: d, Bits: point + t.p - gramBits - steeper},
+		rss.Shift{Count: 1, Bits: t.sums.sy + e - coefBits - steeper})
+	return y.Slice(0, d), y.Slice(d, d+1), err
 }
 
-// derivatives returns the loss derivatives of all rows less their mean, over kappa, and moves the intercept by
-// their mean.
-func (t *trainer) derivatives(o *outer) []uint64 {
-	g := make([]float64, t.Rows)
-	for j, y := range t.begun.Targets(0) {
-		g[j] = t.loss.Derivative(o.scores[j]+o.intercept, y) / t.kappa
+// derivatives shares each row's derivative of the loss, its probability less its event, scale sy. At the beginning all
+// probabilities are the same number, which a gradient does not depend on.
+func (t *trainer) derivatives(ctx context.Context, o *outer, scores []uint64) (rss.Share, error) {
+	g := rss.Zero(t.role, t.Rows)
+	if o.step == 0 {
+		for j := range g.X {
+			g.AddPublic(t.role, j, 1<<(t.sy-1))
+		}
+	} else {
+		var err error
+		if g, err = t.probabilities(ctx, o.step, scores); err != nil {
+			return rss.Share{}, err
+		}
 	}
-	mean, words := t.labels(g)
-	o.intercept -= mean
-	return words
+	minus(g, t.events)
+	return g, nil
 }
 
-// gradientTerms returns the terms of -(Z^T g + lambda beta), at the scale of a feature times a label and p.
-func (t *trainer) gradientTerms(ctx context.Context, o *outer, g rss.Share) ([]uint64, error) {
-	ends := t.ending(0, t.Rows, derivativeRows(t.kappa), t.WindowRows, nil)
+// derivativeSums returns the terms of the sums over rows of features times derivatives, [D], scale sums.sz + sums.sy,
+// and shares that of derivatives, [1], scale sums.sy. In words of 32 bits the sums of each window of rows are lifted.
+func (t *trainer) derivativeSums(ctx context.Context, step int, g rss.Share) (sides []uint64, total rss.Share,
+	err error) {
+	ends, each := t.ending(0, t.Rows, derivativeRows(t.Params), t.WindowRows, nil), t.features+1
 	var out []uint64
+	total = rss.Zero(t.role, len(ends))
 	if t.role != rss.Outside {
 		out = make([]uint64, len(ends)*t.features)
-		err := t.kept.each(ctx, func(b *block, z rss.Share) error {
-			at := windowOf(ends, b.lo) * t.features
-			t.three.MulVecT(out[at:at+t.features], z, g.Slice(b.lo, b.hi))
+		if err := t.kept.each(ctx, func(b *block, z rss.Share) error {
+			at, some := windowOf(ends, b.lo), g.Slice(b.lo, b.hi)
+			t.three.MulVecT(out[at*t.features:(at+1)*t.features], z, some)
+			total.Slice(at, at+1).AddColumns(some)
 			return nil
-		})
-		if err != nil {
-			return nil, err
+		}); err != nil {
+			return nil, total, err
 		}
 	}
-	if t.lifts() {
-		for i := range out {
-			out[i] *= 2
-		}
-		lifted, err := t.lift(ctx, kindSums, o.step, len(ends)*t.features, out)
-		if err != nil || t.role == rss.Outside {
-			return nil, err
-		}
-		clear(out)
-		for at := range ends {
-			lifted.Slice(at*t.features, (at+1)*t.features).AddTo(out[:t.features], 1<<(t.sums.sz+t.sums.sy-t.sz-t.sy))
-		}
+	if !t.lifts() {
+		return out, total, nil
 	}
-	if t.role == rss.Outside {
-		return nil, nil
+	var twice []uint64
+	for _, x := range append(out, total.X...) {
+		twice = append(twice, 2*x)
 	}
-	out = out[:t.features]
-	o.beta.Slice(0, t.features).AddTo(out,
-		uint64(math.Round(math.Ldexp(t.lambda/t.kappa, t.sums.sz+t.sums.sy+t.p-coefBits))))
-	for i := range out {
-		out[i] = -out[i]
+	lifted, err := t.lift(ctx, kindSums, step, len(ends)*each, twice)
+	if err != nil || t.role == rss.Outside {
+		return nil, rss.Share{}, err
 	}
-	return out, nil
+	sides, total = make([]uint64, t.features), rss.Zero(t.role, 1)
+	label := t.sums.sy - t.sy // bits behind the point that sums have more
+	for at := range ends {
+		lifted.Slice(at*t.features, (at+1)*t.features).AddTo(sides, 1<<(t.sums.sz-t.sz+label))
+		addTimes(total, lifted.Slice(len(out)+at, len(out)+at+1), 1<<label)
+	}
+	return sides, total, nil
 }

@@ -60,6 +60,7 @@ const (
 	codeValidation = 5
 	codePoints     = 6
 	codeZScores    = 7
+	codeProgress   = 8
 )
 
 // held is what one of the three has of a series.
@@ -320,7 +321,7 @@ func (o *openings) words(s *series, number, n int, compute func() ([]uint64, err
 // them in messages.
 func OpeningKinds() map[string]byte {
 	return map[string]byte{kindBound: codeBound, kindScores: codeScores, kindCoin: codeCoin, kindCheck: codeCheck,
-		kindValidation: codeValidation, kindPoints: codePoints, kindZScores: codeZScores}
+		kindValidation: codeValidation, kindPoints: codePoints, kindZScores: codeZScores, kindProgress: codeProgress}
 }
 
 // ReadyHash is the SHA-256 of what the three say before an opening: its number, and the session that computed it.

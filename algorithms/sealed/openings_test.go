@@ -15,6 +15,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -35,15 +37,16 @@ func newWitness() *witness {
 
 // wrap puts the witness between a party and its network.
 func (w *witness) wrap(_ int, n *sessionNetwork) Network {
-	return &witnessed{Network: n, witness: w, self: n.Self()}
+	return &witnessed{Network: n, session: n.Session, witness: w, self: n.Self()}
 }
 
 // witnessed is a Network that a witness looks at.
 type witnessed struct {
 	Network
 	*witness
-	self   int
-	number uint32
+	session *protocol.Session
+	self    int
+	number  uint32
 }
 
 // Broadcast implements Network.
@@ -64,11 +67,54 @@ func (n *witnessed) SumPacked(ctx context.Context, kind string, root, bits int, 
 	return n.Network.SumPacked(ctx, kind, root, bits, v)
 }
 
+// Three implements Network.
+func (n *witnessed) Three(parties [rss.Roles]int) (*rss.Party, error) {
+	s, role := n.session, rss.Role(slices.Index(parties[:], n.self))
+	if role == rss.Outside {
+		return n.Network.Three(parties)
+	}
+	var with [rss.Roles]rss.Derive
+	for r, i := range parties {
+		if i != n.self {
+			with[r] = s.Pair(i).Derive
+		}
+	}
+	return rss.New(role, &witnessedWire{rss.NewWire(s, parties), n, role}, rss.NewPads(role, with, s.Shared), 2), nil
+}
+
+// witnessedWire is a Wire that a witness looks at.
+type witnessedWire struct {
+	rss.Wire
+	*witnessed
+	role rss.Role
+}
+
+// Show implements rss.Wire.
+func (w *witnessedWire) Show(ctx context.Context, kind string, from, to rss.Role, bits, n int, words []uint64) error {
+	if from == w.role {
+		w.note(w.self, kind, w.number, words)
+	}
+	return w.Wire.Show(ctx, kind, from, to, bits, n, words)
+}
+
+// Vouch implements rss.Wire.
+func (w *witnessedWire) Vouch(ctx context.Context, kind string, from, to rss.Role, digest *keys.Hash) error {
+	if from == w.role {
+		w.note(w.self, kind, w.number, wordsOf(digest[:]))
+	}
+	return w.Wire.Vouch(ctx, kind, from, to, digest)
+}
+
+// addition names what a party adds to an opening.
+func addition(party int, kind string, number uint32) string {
+	return fmt.Sprintf("party %d: %s, number %d", party, kind, number)
+}
+
 // note compares what a party adds with what it added before.
 func (w *witness) note(party int, kind string, number uint32, v []uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := fmt.Sprintf("%s %d of party %d", kind, number, party)
+	key := addition(party, kind, number)
 	w.times[key]++
 	if before, ok := w.added[key]; ok && !slices.Equal(before, v) {
 		w.faults = append(w.faults, key+" left twice with other words")
@@ -80,7 +126,7 @@ func (w *witness) note(party int, kind string, number uint32, v []uint64) {
 func (w *witness) count(kind string, party int) int {
 	n := 0
 	for key := range w.added {
-		if strings.HasPrefix(key, kind+" ") && strings.HasSuffix(key, fmt.Sprintf(" of party %d", party)) {
+		if strings.HasPrefix(key, fmt.Sprintf("party %d: %s, ", party, kind)) {
 			n++
 		}
 	}
@@ -91,15 +137,15 @@ func (w *witness) count(kind string, party int) int {
 func (w *witness) repeated(party int) int {
 	n := 0
 	for key, times := range w.times {
-		if strings.HasSuffix(key, fmt.Sprintf(" of party %d", party)) && times > 1 {
+		if strings.HasPrefix(key, fmt.Sprintf("party %d: ", party)) && times > 1 {
 			n++
 		}
 	}
 	return n
 }
 
-// want wants every number to have left each party of the three once, and as many as a contract lists.
-func (w *witness) want(t testing.TB, what string, bounds, scores int) {
+// want wants every number to have left each party of the three once, and as many of each kind as a contract lists.
+func (w *witness) want(t testing.TB, what string, most map[string]int) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +153,10 @@ func (w *witness) want(t testing.TB, what string, bounds, scores int) {
 		t.Errorf("%s: %s", what, fault)
 	}
 	for i := range rss.Roles {
-		if b, s := w.count(kindBound, i), w.count(kindScores, i); b != bounds || s != max(0, scores) {
-			t.Errorf("%s: p%d added to %d bounds and %d vectors of scores, want %d and %d", what, i, b, s, bounds, scores)
+		for _, kind := range []string{kindBound, kindScores, kindProgress, kindProgress + rss.SuffixVouched} {
+			if n := w.count(kind, i); n != most[kind] {
+				t.Errorf("%s: p%d added to %d openings of %s, want %d", what, i, n, kind, most[kind])
+			}
 		}
 	}
 }
@@ -121,31 +169,36 @@ type task struct {
 	forget      func()
 	part        func(ctx context.Context, i int, n Network) error
 	models      []*fdskl.Model // of a prediction
-	bounds      int
-	scores      int
+	openings    map[string]int // of each kind, as its contract has them
 }
 
 // openingKinds are the kinds of frames around an opening.
 func openingKinds() []string {
-	return []string{kindHeld, kindReady, kindBound, kindScores, kindReach, kindCommitment, kindCoin, kindCheck}
+	return []string{kindHeld, kindReady, kindBound, kindScores, kindReach, kindCommitment, kindCoin, kindCheck,
+		kindProgress, kindProgress + rss.SuffixVouched, kindPace, kindRowCommitment, kindRowCoin}
 }
 
 // blocks is how many openings the predictions of tasks have.
 const blocks = 3
 
-// tasks are a training that opens scores, a prediction of blocks of rows and one of rows that a party outside asks for
-// one by one.
+// tasks are a training that opens the progress of its steps, a prediction of blocks of rows and one of rows that a
+// party outside asks for one by one.
 func tasks(t testing.TB) map[string]*task {
 	t.Helper()
 	all := make(map[string]*task)
 	for _, name := range []string{"training", "prediction", "requests", "prediction to the label holder",
 		"prediction in shards"} {
-		f := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Loss: "logistic",
-			Outer: 3})
+		p := fdskl.Params{Iterations: 2, Lambda: 1e-2, Loss: "logistic", Outer: 3}
+		if name == "training" {
+			p.BinParams = fdskl.BinParams{Bins: 2, MinCell: 2}
+		} else {
+			p.Features, p.Sigma = 4, 1
+		}
+		f := newFixture(t, 4, 21, p)
 		f.block = 8
 		k := &task{fixture: f, testNetwork: f.testNetwork(t),
 			vaults: func() []*vaultInMemory { return f.vaults }, forget: f.forget,
-			bounds: 1, scores: f.params.Outer - 1}
+			openings: f.trainingOpenings()}
 		k.part = func(ctx context.Context, i int, n Network) error {
 			_, err := Train(ctx, f.party(i, n, k.testNetwork.session))
 			return err
@@ -156,6 +209,15 @@ func tasks(t testing.TB) map[string]*task {
 		all[name] = k
 	}
 	return all
+}
+
+// trainingOpenings are those of a training that takes all its steps, as a witness counts them.
+func (f *fixture) trainingOpenings() map[string]int {
+	most := map[string]int{kindBound: 1}
+	if f.params.Binned() && f.params.Outer > 0 {
+		most[kindProgress], most[kindProgress+rss.SuffixVouched] = f.params.Outer, f.params.Outer
+	}
+	return most
 }
 
 // predicts makes a task a prediction with the model that its training gives.
@@ -178,7 +240,7 @@ func (k *task) predicts(t testing.TB, name string) {
 		t.Fatal(err)
 	}
 	k.testNetwork.declare(t, d)
-	k.models, k.bounds, k.scores = models, 0, blocks
+	k.models, k.openings = models, map[string]int{kindScores: blocks}
 	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
 	k.part = func(ctx context.Context, i int, n Network) error {
 		return k.scoreBlocks(ctx, i, n, models[i], receiver, name)
@@ -254,7 +316,7 @@ func (k *task) interrupted(t testing.TB, lives ...life) *witness {
 			break
 		}
 	}
-	w.want(t, fmt.Sprintf("%+v", lives), k.bounds, k.scores)
+	w.want(t, fmt.Sprintf("%+v", lives), k.openings)
 	return w
 }
 
@@ -324,12 +386,12 @@ func (n *lyingHolder) Broadcast(ctx context.Context, kind string, root int, data
 	return n.Network.Broadcast(ctx, kind, root, data, limit)
 }
 
-// repeaters are ways to ask again for an opening that has left.
-func repeaters() map[string]repeater {
+// repeaters are ways to ask again for an opening of a kind that has left.
+func repeaters(kind string) map[string]repeater {
 	entry := func(h held) func([]byte) []byte {
 		return func(list []byte) []byte {
 			at := len(list) - heldSize
-			if at > 0 { // of a training: the coin and the check come after the scores
+			if at > 0 { // of a training: the coin and the check come after the progress
 				at -= 2 * heldSize
 			}
 			copy(list[at:], h.encode())
@@ -342,29 +404,29 @@ func repeaters() map[string]repeater {
 			namer: 1},
 		"forgets everything":         {files: []string{FilePrefix}, refuse: lacks, namer: 2},
 		"forgets its checkpoints":    {files: []string{FilePrefix + "system", FilePrefix + "outer"}},
-		"forgets that it has left":   {files: []string{FilePrefix + "left-" + kindScores}},
+		"forgets that it has left":   {files: []string{FilePrefix + "left-" + kind}},
 		"says that it holds nothing": {says: entry(held{}), refuse: lacks, namer: 1},
 		"says that it was another session": {says: entry(held{left: 1, origin: 77}),
 			refuse: "unless its own state was lost; it is not computed anew", namer: 1},
 		"says that more have left": {says: entry(held{left: 2, origin: 1}),
 			refuse: "and this party never was ready for it", namer: 2},
 		"says more than there are": {says: entry(held{left: 9, origin: 1}),
-			refuse: "of scores, 9 openings have left, the last of session 1; the contract has", namer: 2},
+			refuse: "of " + kind + ", 9 openings have left, the last of session 1; the contract has", namer: 2},
 		"says too little": {says: func([]byte) []byte { return nil }, refuse: "0 bytes, want", namer: 1},
 	}
 }
 
-// TestRepeatersGetTheSameWordsOrNothing: a label holder, and receiver, asks again for scores that it has.
+// TestRepeatersGetTheSameWordsOrNothing: a label holder asks again for what it has, the progress of a step, or scores.
 func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
-	for _, name := range []string{"training", "prediction to the label holder"} {
-		for what, r := range repeaters() {
+	for name, kind := range map[string]string{"training": kindProgress, "prediction to the label holder": kindScores} {
+		for what, r := range repeaters(kind) {
 			t.Run(name+", it "+what, func(t *testing.T) {
 				t.Parallel()
 				k := tasks(t)[name]
 				k.forget()
 				w := newWitness()
 				k.testNetwork.wrap = w.wrap
-				if err := k.stopAfterScores(r.party); err != errKilled {
+				if err := k.stopAfterOpening(r.party); err != errKilled {
 					t.Fatal(err)
 				}
 				k.vaults()[r.party].forget(r.files...)
@@ -383,8 +445,8 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 					if err := first(errs); err != nil {
 						t.Fatal(err)
 					}
-					if w.times["scores 1 of party 1"] != 2 {
-						t.Errorf("the keeper sent its words %d times, want 2", w.times["scores 1 of party 1"])
+					if n := w.times[addition(1, kind, 1)]; n != 2 {
+						t.Errorf("the keeper sent its words %d times, want 2", n)
 					}
 					return
 				}
@@ -394,7 +456,7 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 					!strings.Contains(err.Error(), r.refuse) {
 					t.Errorf("p%d's error is %v, want a deviation of p0: %s", r.namer, err, r.refuse)
 				}
-				if n := w.times["scores 1 of party 1"] + w.times["scores 1 of party 2"]; n != 2 {
+				if n := w.times[addition(1, kind, 1)] + w.times[addition(2, kind, 1)]; n != 2 {
 					t.Errorf("keeper and helper sent their words %d times, want 2", n)
 				}
 			})
@@ -402,8 +464,8 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 	}
 }
 
-// stopAfterScores runs a session that a party leaves when the first scores have come to it.
-func (k *task) stopAfterScores(party int) error {
+// stopAfterOpening runs a session that a party leaves when the first progress, or the first scores, have come to it.
+func (k *task) stopAfterOpening(party int) error {
 	wrap := k.testNetwork.wrap
 	k.testNetwork.wrap = func(i int, n *sessionNetwork) Network {
 		seen := wrap(i, n)
@@ -415,8 +477,17 @@ func (k *task) stopAfterScores(party int) error {
 	return ended(k.testNetwork.run(k.part))
 }
 
-// sated is a Network that ends once scores have come.
+// sated is a Network that ends once progress or scores have come.
 type sated struct{ Network }
+
+// Broadcast implements Network.
+func (n *sated) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
+	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
+	if err == nil && kind == kindPace {
+		return nil, errKilled
+	}
+	return got, err
+}
 
 // SumPacked implements Network.
 func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
@@ -509,23 +580,27 @@ func TestDamagedRecordsAreNamed(t *testing.T) {
 		change func(files map[string][]byte)
 		want   string
 	}{
-		"no CBOR": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte{1} }, "sealed-left-scores: "},
-		"a version": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x02\x02\x02\x03\x01\x04\x01") },
+		"no CBOR": {func(f map[string][]byte) { f["sealed-left-progress"] = []byte{1} }, "sealed-left-progress: "},
+		"a version": {func(f map[string][]byte) {
+			f["sealed-left-progress"] = []byte("\xa4\x01\x02\x02\x08\x03\x01\x04\x01")
+		},
 			"version is 2, this program reads version 1"},
-		"a number": {func(f map[string][]byte) { f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x09\x04\x01") }, "sealed-left-scores: opening 9 of session 1 is none of this job"},
+		"a number": {func(f map[string][]byte) {
+			f["sealed-left-progress"] = []byte("\xa4\x01\x01\x02\x08\x03\x09\x04\x01")
+		}, "sealed-left-progress: opening 9 of session 1 is none of this job"},
 		"a session": {func(f map[string][]byte) {
-			f["sealed-left-scores"] = []byte("\xa4\x01\x01\x02\x02\x03\x01\x04\x18\x63")
+			f["sealed-left-progress"] = []byte("\xa4\x01\x01\x02\x08\x03\x01\x04\x18\x63")
 		}, "opening 1 of session 99 is none of this job"},
-		"the other's": {func(f map[string][]byte) { f["sealed-left-scores"] = f["sealed-left-bound"] },
+		"the other's": {func(f map[string][]byte) { f["sealed-left-progress"] = f["sealed-left-bound"] },
 			"is none of this job"},
-		"lost words": {func(f map[string][]byte) { delete(f, "sealed-opening-scores-1") },
-			"opening 1 of scores has left, and its 21 words are not on this node's disk"},
+		"lost words": {func(f map[string][]byte) { delete(f, "sealed-opening-progress-1") },
+			"opening 1 of progress has left, and its 2 words are not on this node's disk"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			k := tasks(t)["training"]
 			k.forget()
 			k.testNetwork.wrap = newWitness().wrap
-			if err := k.stopAfterScores(0); err != errKilled {
+			if err := k.stopAfterOpening(0); err != errKilled {
 				t.Fatal(err)
 			}
 			c.change(k.fixture.vaults[1].files)

@@ -22,7 +22,7 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 	p.Bound = cmp.Or(p.Bound, boundFrobenius)
 	if p.Loss != kernel.Square.String() {
 		if p.Binned() {
-			p.Outer = cmp.Or(p.Outer, 4)
+			p.Outer = cmp.Or(p.Outer, 8)
 		}
 		p.Outer = cmp.Or(p.Outer, 5)
 	}
@@ -58,11 +58,24 @@ func defaultRing(p fdskl.Params) int {
 		lambda = slices.Min(fdskl.Candidates())
 	}
 	added := 2 / float64(max(p.Features, 1)) * math.Ldexp(1, -2*smallBits) / 6
-	if p.Binned() || p.ScoreRange > smallRange || lambda < 4*added {
+	if p.Binned() {
+		if p.Loss == kernel.Square.String() {
+			return ringDefault
+		}
+		return ringSmall // a bin is 0 or 1
+	}
+	if p.ScoreRange > smallRange || lambda < 4*added {
 		return ringDefault
 	}
 	return ringSmall
 }
+
+// leastIterations is the fewest steps of the solver, in each step of a scorecard with the logistic loss, that a label
+// holder agrees to.
+const leastIterations = 40
+
+// mostOpened is the most outer steps of a job that opens their progress.
+const mostOpened = 12
 
 // maxSteps is the most steps of the solver in a training; every party counts them before it consents.
 const maxSteps = 1 << 20
@@ -79,8 +92,8 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("the target has %d classes, and a scorecard tells two apart: take a label of two classes",
 			p.Classes)
 	case p.Scores() > 1 && p.Loss != kernel.Square.String():
-		return fmt.Errorf("loss is %q with %d classes: each of its outer steps would open a score of every training row "+
-			"for every class; take loss = %q, which opens none, or privacy \"masked\"", p.Loss, p.Classes, kernel.Square)
+		return fmt.Errorf("loss is %q with %d classes: a sealed job tells two apart by it; take loss = %q, or privacy "+
+			"\"masked\"", p.Loss, p.Classes, kernel.Square)
 	case p.Loss == kernel.SmoothHinge.String() && p.Binned():
 		return fmt.Errorf("loss is %q, want %q or %q in a job with bins", p.Loss, kernel.Square, kernel.Logistic)
 	case p.Loss == kernel.SmoothHinge.String():
@@ -91,9 +104,11 @@ func Validate(p fdskl.Params, parties []string) error {
 			p.Features, MaxFeatures)
 	case p.Ring != ringDefault && p.Ring != ringCompact && p.Ring != ringSmall:
 		return fmt.Errorf("ring is %d, want %d, %d or %d", p.Ring, ringSmall, ringCompact, ringDefault)
-	case p.Ring == ringSmall && p.Binned():
-		return fmt.Errorf("ring is %d, want %d in a job with bins, or %d with loss %q", p.Ring, ringDefault, ringCompact,
-			kernel.Square)
+	case p.Binned() && p.Loss == kernel.Square.String() && p.Ring == ringSmall:
+		return fmt.Errorf("ring is %d, want %d or %d in a job with bins and loss = %q", p.Ring, ringCompact, ringDefault,
+			p.Loss)
+	case p.Binned() && p.Loss != kernel.Square.String() && p.Ring != ringSmall:
+		return fmt.Errorf("ring is %d, want %d in a job with bins and loss = %q", p.Ring, ringSmall, p.Loss)
 	case p.Ring == ringCompact && p.Loss != kernel.Square.String():
 		return fmt.Errorf("ring is %d, want %d with loss %q, whose derivative wants cosines of more than 7 bits", p.Ring,
 			ringDefault, p.Loss)
@@ -106,11 +121,14 @@ func Validate(p fdskl.Params, parties []string) error {
 	case p.Bound != boundFrobenius && p.Bound != boundPublic:
 		return fmt.Errorf("bound is %q, want %q or %q", p.Bound, boundFrobenius, boundPublic)
 	case p.Loss == kernel.Square.String() && p.Outer != 0:
-		return fmt.Errorf("outer is %d, want none for the square loss, which opens no scores of training rows", p.Outer)
+		return fmt.Errorf("outer is %d, want none for the square loss, which is solved in one step", p.Outer)
 	case p.Iterations*max(1, p.Outer) > maxSteps:
 		return fmt.Errorf("iterations is %d and outer %d, want at most %d steps in all", p.Iterations, p.Outer, maxSteps)
 	case p.Loss != kernel.Square.String() && (p.Outer < 1 || p.Outer > 64):
 		return fmt.Errorf("outer is %d, want 1 to 64", p.Outer)
+	case p.Loss != kernel.Square.String() && p.Binned() && p.Outer > mostOpened:
+		return fmt.Errorf("outer is %d, want 1 to %d in a job with bins, each of whose steps opens %d bits", p.Outer,
+			mostOpened, progressBits)
 	}
 	for _, r := range []struct{ role, name string }{{"keeper", p.Keeper}, {"helper", p.Helper}} {
 		if !slices.Contains(parties, r.name) {

@@ -45,10 +45,11 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Ring = 56 }, "ring is 56, want 32, 48 or 64"},
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 256 }, "score_range is 256, want at most 128 with ring = 32"},
 		{func(p *fdskl.Params) { p.Ring, p.ScoreRange = 32, 128 }, "<nil>"},
-		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, `ring is 32, want 64 in a job with bins, or 48 with ` +
-			`loss "square"`},
-		{func(p *fdskl.Params) { p.Ring, p.Bins, p.Loss, p.Outer = 48, 10, "logistic", 4 }, `ring is 48, want 64 with loss ` +
-			`"logistic", whose derivative wants cosines of more than 7 bits`},
+		{func(p *fdskl.Params) { p.Ring, p.Bins = 32, 10 }, `ring is 32, want 48 or 64 in a job with bins and loss = "square"`},
+		{func(p *fdskl.Params) { p.Ring, p.Bins, p.Loss, p.Outer = 64, 10, "logistic", 4 },
+			`ring is 64, want 32 in a job with bins and loss = "logistic"`},
+		{func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer = 48, "logistic", 4 }, `ring is 48, want 64 with loss "logistic", ` +
+			`whose derivative wants cosines of more than 7 bits`},
 		{func(p *fdskl.Params) { p.Ring = 48 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 4 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "smooth-hinge", 4 }, `loss is "smooth-hinge": a sealed job wants ` +
@@ -58,8 +59,8 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.ScoreBits = 17 }, "score_bits is 17, want 1 to 16"},
 		{func(p *fdskl.Params) { p.ScoreBits = -1 }, "score_bits is -1, want 1 to 16"},
 		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
-		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which opens no scores of " +
-			"training rows"},
+		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which is solved in one " +
+			"step"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 64"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 64"},
 		{func(p *fdskl.Params) { p.Keeper = "p2" }, `keeper and helper are both "p2": the three that hold shares are three`},
@@ -91,7 +92,7 @@ func TestSumsThatCouldWrapAreRefused(t *testing.T) {
 		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 5, 1.5e308 },
 			"1000 rows, 64 features, lambda 1.5e+308: lambda times coefficients could need 563.4 bits, ring = 64 has 62"},
 		{1000, func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda, p.Ring = "logistic", 5, math.MaxFloat64, 32 },
-			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 563.5 bits, " +
+			"1000 rows, 64 features, lambda 1.7976931348623157e+308: lambda times coefficients could need 561.5 bits, " +
 				"ring = 32 has 62"},
 		{1 << 20, func(p *fdskl.Params) { p.Ring = 32 }, "<nil>"},
 		{1 << 28, func(p *fdskl.Params) { p.Ring, p.Features, p.Lambda = 32, 1024, 1e-6 }, "<nil>"},

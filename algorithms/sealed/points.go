@@ -133,7 +133,7 @@ func (t *trainer) pointTerms(s *solution, c *cardOf) []uint64 {
 	}
 	if c.base {
 		base := make([]uint64, 1)
-		s.offsets.Slice(0, 1).AddTo(base, factor)
+		s.scored(1).AddTo(base, factor)
 		if t.role == rss.LabelHolder {
 			base[0] += uint64(int64(math.Round(math.Ldexp(s.intercepts[0], coefBits)))) * factor
 		}

@@ -1,14 +1,17 @@
 package sealed
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // drawnJob draws a job, mostly with words of 32 bits: any loss, labels, windows, blocks and parties. Some have rows
@@ -68,6 +71,150 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 		}
 	}
 	return f, what, alike
+}
+
+// drawnCard draws a scorecard of a few rows. Some have as few rows of a class as may be, or none; rarer says how many.
+func drawnCard(t testing.TB, rng *rand.Rand) (f *fixture, what string, rarer int) {
+	t.Helper()
+	pick := func(list ...int) int { return list[rng.IntN(len(list))] }
+	to := func() string { return []string{"", fdskl.ToOwners, "p0", "p2"}[rng.IntN(4)] }
+	q, rows := pick(3, 3, 4, 5), 10+rng.IntN(50)
+	p := fdskl.Params{Loss: "logistic", Iterations: pick(40, 60), Outer: pick(1, 3, 5, 6, 8, 8),
+		BinParams: fdskl.BinParams{Bins: 2 + rng.IntN(3), MinCell: 2 + rng.IntN(3), Points: to()}}
+	if p.Outer > 1 {
+		p.ZScores = to()
+	}
+	if rng.IntN(2) == 0 {
+		p.Lambda = fdskl.Lambda(math.Pow(10, -float64(rng.IntN(4))))
+	}
+	if rng.IntN(3) == 0 {
+		p.Bound = boundPublic
+	}
+	var idle []int
+	if q > 3 && rng.IntN(2) == 0 {
+		p.Keeper, p.Helper = "p3", "p1"
+	} else if rng.IntN(3) == 0 {
+		idle = append(idle, 1)
+	}
+	f = newFixture(t, q, rows, p, idle...)
+	f.block, f.window = 1+rng.IntN(9), pick(0, 2, 3, 7, 16)
+	if few := rng.IntN(9); few < 2 { // none of one class, or as few as may be
+		y := f.labels.Values[0]
+		f.labels.Values = slices.Repeat([]float64{y}, rows)
+		for _, j := range rng.Perm(rows)[:few*p.MinCell] {
+			f.labels.Values[j] = -y
+		}
+	}
+	for _, y := range f.labels.Values {
+		if y > 0 {
+			rarer++
+		}
+	}
+	rarer = min(rarer, rows-rarer)
+	return f, fmt.Sprintf("%d parties, %d rows, %d of the rarer class, blocks of %d, windows of %d, %+v", q, rows, rarer,
+		f.block, f.window, f.params), rarer
+}
+
+// TestScorecardsOfOneClassAreRefused at the label holder, before anything of the rows leaves; so are those of a class
+// of fewer rows than a bin has, or that is rarer than one row in 4,000.
+func TestScorecardsOfOneClassAreRefused(t *testing.T) {
+	f := newFixture(t, 3, 8001, binned(fdskl.Params{Loss: "logistic"}))
+	for positives, want := range map[int]string{
+		0: "the rarer class has 0 of 8001 rows, and a scorecard with the logistic loss wants min_cell = 2 at least: its " +
+			"steps would tell of single rows",
+		1: "the rarer class has 1 of 8001 rows, and a scorecard with the logistic loss wants min_cell = 2 at least: its " +
+			"steps would tell of single rows",
+		2: "the rarer class has 2 of 8001 rows, and a scorecard with the logistic loss wants one in 4000 at least: " +
+			"take fewer rows of the other class",
+	} {
+		f.labels.Values = slices.Repeat([]float64{-1}, f.rows)
+		for j := range positives {
+			f.labels.Values[j] = 1
+		}
+		testNetwork := f.testNetwork(t)
+		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			_, err := Train(ctx, f.party(i, n, 1))
+			return err
+		})
+		if errs[0] == nil || errs[0].Error() != want {
+			t.Errorf("error is %v\nwant %s", errs[0], want)
+		}
+	}
+	if err := checkShare(fdskl.Params{}, append(slices.Repeat([]float64{1}, 3999), -1)); err != nil {
+		t.Errorf("one row in 4,000 is refused: %v", err)
+	}
+	labels := append(slices.Repeat([]float64{1}, 300), slices.Repeat([]float64{-1}, 19)...)
+	p := fdskl.Params{Loss: "logistic", Iterations: 40, BinParams: fdskl.BinParams{Bins: 10, MinCell: 20}}
+	if err := CheckLabels(p, labels); err == nil || !strings.Contains(err.Error(), "19 of 319 rows") {
+		t.Errorf("a class of 19 rows where bins have 20: error is %v", err)
+	}
+	if err := CheckLabels(p, append(labels, -1)); err != nil {
+		t.Errorf("a class of 20 rows is refused: %v", err)
+	}
+}
+
+// TestRandomScorecardsDoAsTheyDisclose: whatever a scorecard is, as many numbers open as its disclosure has, but for
+// those of steps that are not taken, and points and z-scores where the steps have not converged; and where they have,
+// scores are those of the optimum.
+func TestRandomScorecardsDoAsTheyDisclose(t *testing.T) {
+	jobs := 40
+	if drawn.All {
+		jobs = 500
+	}
+	refused, converged, worst := 0, 0, 0.0
+	for seed := range jobs {
+		f, what, rarer := drawnCard(t, rand.New(rand.NewPCG(uint64(seed), 6)))
+		d, err := f.disclose()
+		if err != nil || rarer < f.params.MinCell { // which TestScorecardsOfOneClassAreRefused is about
+			refused++
+			continue
+		}
+		testNetwork, learned := newFederation(t, f.names), newTally()
+		f.opened = learned.add
+		models := f.train(t, testNetwork)
+		steps, open := learned.count[kindProgress+" to p0"], false
+		for line := range learned.count {
+			open = open || strings.HasPrefix(line, kindPoints+" ") || strings.HasPrefix(line, kindZScores+" ")
+		}
+		early := steps < int64(f.params.Outer)
+		for i, o := range d.Openings {
+			switch {
+			case o.Kind == kindProgress || o.Kind == kindPace:
+				d.Openings[i].Count = min(o.Count, steps)
+			case (o.Kind == kindPoints || o.Kind == kindZScores) && !open && !early:
+				d.Openings[i].Count = 0
+			}
+		}
+		d.Openings = slices.DeleteFunc(d.Openings, func(o contract.Opening) bool { return o.Count == 0 })
+		if got, want := learned.String(), listed(d.Openings); got != want {
+			t.Errorf("opened were\n\t%s\nwant\n\t%s", got, want)
+		}
+		if early && steps < leastSteps {
+			t.Errorf("the steps end after %d", steps)
+		}
+		if !early && open {
+			spentAll(t, testNetwork)
+		}
+		scores := f.predict(t, testNetwork, models, seed%len(f.names))
+		spentAll(t, testNetwork)
+		if early || open {
+			converged++
+			o := f.newOracle(t, 1)
+			o.fit(f, true)
+			off := rms(scores, o.scores())
+			worst = max(worst, off)
+			if !(off < 0.1) {
+				t.Errorf("scores are off by %.2g from the optimum's", off)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("job %d: %s", seed, what)
+		}
+	}
+	if refused > jobs/4 || converged < jobs/4 {
+		t.Errorf("%d jobs of %d are refused, and %d converge: the test says little", refused, jobs, converged)
+	}
+	t.Logf("%d of %d converge, and have scores off by at most %.3f", converged, jobs, worst)
 }
 
 // TestRandomJobsDoAsTheyDisclose: whatever a job is, its disclosure has each byte that a run sends on each link, and

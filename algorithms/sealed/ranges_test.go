@@ -76,7 +76,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 		}
 		for lo := 0; lo < rows; lo += tr.BlockRows {
 			b := &block{lo: lo, hi: min(lo+tr.BlockRows, rows)}
-			f := int64(smallFeature)
+			f := int64(largestFeature(p))
 			z := e.dealt(slices.Repeat([]uint64{uint64(f), uint64(-f)}, b.hi-b.lo))
 			if err := tr.kept.add(b, z); err != nil {
 				return err
@@ -88,7 +88,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 		}
 		total[i] = acc.parts[0].total
 		if p.Outer > 0 {
-			terms, err := tr.gradientTerms(ctx, &outer{beta: rss.Zero(tr.role, runs*2)}, slopes)
+			terms, _, err := tr.derivativeSums(ctx, 1, slopes)
 			gradient[i] = rss.Share{X: terms, Y: make([]uint64, len(terms))}
 			return err
 		}
@@ -103,7 +103,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 	}
 	for _, g := range gradient {
 		if g.X != nil {
-			sums[3] -= int64(g.X[0])
+			sums[3] += int64(g.X[0])
 		}
 	}
 	sums[3] >>= 20 + 16 - 2*smallBits
@@ -114,7 +114,8 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 // all rows of a window, add up to what they are, in windows that are as full as they get and in those behind them. In
 // windows of twice the rows they do not.
 func TestTheStretcherDoesNotWrapASum(t *testing.T) {
-	const f = int64(smallFeature)
+	var cosines fdskl.Params
+	f, all := int64(largestFeature(cosines)), gramRows(cosines)
 	for _, c := range []struct {
 		name          string
 		params        fdskl.Params
@@ -125,9 +126,9 @@ func TestTheStretcherDoesNotWrapASum(t *testing.T) {
 		{"regression", fdskl.Params{Lambda: 1e-2, Target: fdskl.Regression}, 17 << smallBits, 0, 480, 0},
 		{"regression, the widest", fdskl.Params{Lambda: 1e-2, Target: fdskl.Regression, ScoreRange: 128},
 			129 << smallBits, 0, 63, 0},
-		{"logistic", fdskl.Params{Loss: "logistic", Outer: 1, Lambda: 1e-2}, 0, 8 << smallBits, 0, 1020},
+		{"logistic", fdskl.Params{Loss: "logistic", Outer: 1, Lambda: 1e-2}, 0, 265, 0, 7882},
 	} {
-		for _, rows := range []int{gramRows, 2*gramRows + 5} {
+		for _, rows := range []int{all, 2*all + 5} {
 			for _, sign := range []int64{1, -1} {
 				n := int64(rows)
 				got := lifted(t, c.params, rows, sign*c.label, sign*c.slope, nil)
@@ -138,12 +139,12 @@ func TestTheStretcherDoesNotWrapASum(t *testing.T) {
 			}
 		}
 	}
-	const rows = 2 * gramRows
+	rows := 2 * all
 	for i, windows := range map[int]window{0: {labels: []int{4080, 8160, 12_240, rows}}, 2: {labels: []int{rows}}} {
 		got := lifted(t, fdskl.Params{Lambda: 1e-2, Loss: "square"}, rows, 2<<smallBits, 0, func(acc *sums) {
 			acc.cuts = []cut{{rows, []window{windows}}}
 		})
-		if want := [4]int64{rows * f * f, -rows * f * f, rows * f * (2 << smallBits)}; got[i] == want[i] {
+		if n := int64(rows) * f; got[i] == [4]int64{n * f, -n * f, n * (2 << smallBits)}[i] {
 			t.Errorf("in one window of %d rows sum %d is right, too: the test says little", rows, i)
 		}
 	}

@@ -17,6 +17,7 @@ const (
 	padN
 	padM0
 	padInput
+	padReshare
 )
 
 // replay shows that what one party receives tells it nothing of the others' inputs.
@@ -102,7 +103,7 @@ func (r *replay) solve(i int, m *message) error {
 	if err != nil {
 		return err
 	}
-	if list == nil && !m.opens() {
+	if list == nil && !m.opens() && m.kind != kindPace { // which says what opened, and is verified in the end
 		list = []cover{{hi: len(m.words), each: 1}}
 	}
 	for _, c := range list {
@@ -168,6 +169,18 @@ func (r *replay) covers(m *message) ([]cover, error) {
 		return whole(useOne, true)
 	case m.kind == kindReshare:
 		return whole(useTwo, true)
+	case m.kind == kindTurns && m.role == rss.Keeper:
+		return whole(useTurnOne, false)
+	case m.kind == kindTurns:
+		return whole(useTurnTwo, false)
+	case m.kind == kindSines:
+		return whole(useSines, true)
+	case (m.kind == kindProbabilities || m.kind == kindSlopes) && r.role == rss.Keeper:
+		return whole(usePrimary, true)
+	case m.kind == kindProbabilities || m.kind == kindSlopes:
+		return whole(useSecondary, true)
+	case m.kind == kindWeighed:
+		return whole(padReshare, true)
 	case strings.HasSuffix(m.kind, rss.SuffixIn) && r.messages[padV] == r.messages[padRho]:
 		return whole(padV, false)
 	case strings.HasSuffix(m.kind, rss.SuffixIn):
@@ -195,7 +208,8 @@ func (r *replay) halves(m *message, a, b rss.Use) ([]cover, error) {
 }
 
 // claim takes for words of a message the pad of a use that its sender has read first of those that cover nothing yet. A
-// word of a pad is of 64 bits, and covers four turns, two numbers of 32 bits, or one of 48 or 64.
+// word of a pad is of 64 bits, and covers four turns of angles, one of a score, two numbers of 32 bits, or one of 48 or
+// 64.
 func (r *replay) claim(m *message, use rss.Use, lo, hi int, negative bool) (cover, error) {
 	name, ok := r.pending(m.role, use)
 	if !ok {
@@ -203,6 +217,9 @@ func (r *replay) claim(m *message, use rss.Use, lo, hi int, negative bool) (cove
 			r.role)
 	}
 	each := 64 / m.bits
+	if m.kind == kindTurns {
+		each = 1
+	}
 	r.covered[name] = (hi - lo + each - 1) / each
 	r.messages[use]++
 	return cover{name, lo, hi, each, negative}, nil
@@ -246,7 +263,8 @@ func (r *replay) done() error {
 	}
 	for name := range r.tape.drawn {
 		words := r.covered[name]
-		if name.use == useMultiple || name.use == useBlind { // secret numbers, under which nothing is sent
+		secret := []rss.Use{useMultiple, useBlind, useDraws, useOwnDraws} // numbers under which nothing is sent
+		if slices.Contains(secret, name.use) {
 			continue
 		}
 		if read := r.tape.reel(name).read; name.unknown == r.role && read != words {

@@ -51,7 +51,7 @@ func resumables(t testing.TB) map[string]resumable {
 	bins.block, bins.save = 8, 1
 	auto.block, auto.save = 8, 1
 	logistic.block, card.block = 8, 8
-	for _, f := range []*fixture{auto, classes, smaller} {
+	for _, f := range []*fixture{auto, classes, smaller, card} {
 		f.coin = "one, so that all trainings keep the same rows out"
 	}
 	return map[string]resumable{"square": {square, 5e-3}, "logistic": {logistic, 5e-2}, "scorecard": {card, 5e-2},
@@ -151,7 +151,7 @@ func (f *fixture) killed(t *testing.T, testNetwork *federation, lives ...life) [
 	for _, l := range append(lives, life{party: nobody}) {
 		models, _, err := f.live(t, testNetwork, l)
 		if err == nil {
-			w.want(t, fmt.Sprintf("%+v", lives), 1, f.params.Outer-1)
+			w.want(t, fmt.Sprintf("%+v", lives), f.trainingOpenings())
 			f.solved(t, models)
 			return f.clear(t, models)
 		}

@@ -2,6 +2,7 @@ package sealed
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -191,7 +192,7 @@ func (t *trainer) saveSolution(s *solution) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	words := [][]uint64{s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y}
+	words := [][]uint64{s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y, s.base.X, s.base.Y}
 	if t.z != nil {
 		words = append(words, s.roots.X, s.roots.Y)
 	}
@@ -209,16 +210,22 @@ func (t *trainer) saveOuter(o *outer, rests uint32) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests, Intercepts: []float64{o.intercept}},
-		o.beta.X, o.beta.Y)
+	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests}, o.beta.X, o.beta.Y, o.base.X, o.base.Y)
 }
 
 // resumeOuter takes the outer step at a point.
-func (t *trainer) resumeOuter(o *outer, from point) error {
+func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
 	if from.stage != stageOuter {
 		return nil
 	}
 	o.step = from.number
+	if t.counted {
+		p, err := t.openedProgress(ctx, o.step)
+		if err != nil {
+			return err
+		}
+		o.distance = p.distance
+	}
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -226,15 +233,10 @@ func (t *trainer) resumeOuter(o *outer, from point) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shares(runs * t.features)
+	list, err := s.shares(runs*t.features, 1)
 	if err != nil {
 		return err
 	}
-	o.beta = list[0]
-	if intercepts, err := t.intercepts(s); err != nil {
-		return err
-	} else if intercepts != nil {
-		o.intercept = intercepts[0]
-	}
+	o.beta, o.base = list[0], list[1]
 	return nil
 }

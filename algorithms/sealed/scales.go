@@ -23,7 +23,7 @@ const (
 	coefBits  = 22 // bs: of the coefficients
 	omegaBits = 20 // of the public factor of the last direction
 	boundBits = 20 // of the square of the Gram matrix's norm whose order of magnitude opens
-	trainBits = 4  // p: of scores of training rows, for losses but the square
+	eventBits = 20 // of derivatives of the logistic loss, beside bins
 
 	mostOrder = boundBits + 2 // of the square of the norm, times u: it is below 4
 
@@ -53,6 +53,7 @@ type scales struct {
 	lambda   float64 // lambda s0, of (lambda/2)|w|^2 with features sqrt(2/W) z and, for the square loss, its half
 	least    float64 // the smallest that it can be: that of the smallest candidate of a job that chooses
 	square   bool    // whether the loss is the square
+	counted  bool    // whether features are bins in words of 32 bits, with none behind the point
 	kappa    float64 // bounds the loss's second derivative; 1 for the square loss
 }
 
@@ -75,31 +76,50 @@ const (
 	mostCompact = 100_000 // with ringCompact
 )
 
-// Features and labels in words of 32 bits have 8 bits behind the point: no feature is larger than smallFeature, and
-// twice a sum of products stays below 2^smallSum in so many rows.
+// In words of 32 bits twice a sum of products stays below 2^smallSum in so many rows as a window has. Features that are
+// cosines have smallBits behind the point there, as labels have; bins have none, and are 0 or 1.
 const (
-	smallBits    = 8
-	smallFeature = 1<<smallBits + 1
-	smallSum     = 30
-	smallScore   = 16 // bits behind the point of coefficients in scores
-	gramRows     = (1<<smallSum - 1) / (2 * smallFeature * smallFeature)
+	smallBits  = 8
+	smallSum   = 30
+	smallScore = 16 // bits behind the point of coefficients in scores, of cosines
 )
 
-// rowsTimes is how many rows' products with numbers, of which none is larger than most, add up in words of 32 bits.
-func rowsTimes(most int) int { return (1<<smallSum - 1) / (2 * smallFeature * (most << smallBits)) }
-
-// labelRows is that of the label, less its mean: of classes it is 2 at most, of a number the label holder refuses a job
-// where it passes score_range.
-func labelRows(p fdskl.Params) int {
-	if p.Target == fdskl.Regression {
-		return rowsTimes(p.ScoreRange + 1)
+// largestFeature bounds a feature in words of 32 bits, as a word: a cosine is rounded up or down.
+func largestFeature(p fdskl.Params) int {
+	if p.Binned() {
+		return 1
 	}
-	return rowsTimes(2)
+	return 1<<smallBits + 1
 }
 
-// derivativeRows is that of the derivatives over kappa, less their mean: those of the losses that have any are at most
-// 1.
-func derivativeRows(kappa float64) int { return rowsTimes(int(math.Ceil(2 / kappa))) }
+// rowsTimes is how many rows' products of a feature and a number, whose words are at most so large, add up in words of
+// 32 bits.
+func rowsTimes(feature, most int) int { return (1<<smallSum - 1) / (2 * feature * most) }
+
+// gramRows is how many rows' products of features do.
+func gramRows(p fdskl.Params) int { return rowsTimes(largestFeature(p), largestFeature(p)) }
+
+// labelRows is how many rows' products with a label, less its mean, do: of classes it is 2 at most, of a number the
+// label holder refuses a job where it passes score_range.
+func labelRows(p fdskl.Params) int {
+	most := 2
+	if p.Target == fdskl.Regression {
+		most = p.ScoreRange + 1
+	}
+	return rowsTimes(largestFeature(p), most<<smallBits)
+}
+
+// derivativeRows is how many rows' products with a derivative of the logistic loss do.
+func derivativeRows(p fdskl.Params) int {
+	point := smallBits
+	if p.Binned() {
+		point = eventBits
+	}
+	return rowsTimes(largestFeature(p), int(math.Ceil(math.Ldexp(mostProbability, point)))+1)
+}
+
+// slopeRows is how many rows' products of two bins and a slope do; see information.
+func slopeRows() int { return rowsTimes(1, 4*int(math.Ldexp(mostSlope, slopeBits))) }
 
 // blockRowsOf is how many rows a block of a job has.
 func blockRowsOf(p fdskl.Params) int {
@@ -107,9 +127,11 @@ func blockRowsOf(p fdskl.Params) int {
 	if p.Ring != ringSmall {
 		return rows
 	}
-	rows = min(rows, gramRows, labelRows(p))
-	if loss, err := kernel.ParseLoss(p.Loss); err == nil && loss != kernel.Square {
-		rows = min(rows, derivativeRows(loss.Curvature()))
+	if !p.Binned() {
+		rows = min(rows, gramRows(p), labelRows(p))
+	}
+	if p.Loss != kernel.Square.String() {
+		rows = min(rows, derivativeRows(p))
 	}
 	return rows
 }
@@ -165,6 +187,13 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 		s.kappa = 1
 	}
 	s.square = loss == kernel.Square
+	s.counted = p.Ring == ringSmall && p.Binned()
+	switch {
+	case s.counted:
+		s.sy = eventBits
+	case !s.square && p.Ring == ringDefault:
+		s.sy = eventBits - 2 // beside features of as many bits, whose sums have no room for more
+	}
 	coarser := s.square && (p.Ring == ringSmall || p.Ring == ringDefault && p.Binned())
 	if coarser {
 		most = mostRows
@@ -172,9 +201,14 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 	if rows < 2 || rows > most {
 		return nil, fmt.Errorf("%d rows: sealed jobs with ring = %d take 2 to %d", rows, p.Ring, most)
 	}
-	s.sz = 2 * s.s1
-	s.sums = wide{s.k, s.sz, s.sy}
-	if p.Ring == ringSmall {
+	if s.sz = 2 * s.s1; s.counted {
+		s.sz = 0
+	}
+	s.sums = wide{s.k, 2 * s.s1, s.sy}
+	switch {
+	case s.counted:
+		s.sums.k = wordBits
+	case p.Ring == ringSmall:
 		s.s1, s.sz, s.sy, s.bs = 12, smallBits, smallBits, smallScore
 		s.sums.k = wordBits
 	}
@@ -214,10 +248,10 @@ func (s *scales) check(lambda float64) error {
 		bits, space float64
 	}{
 		{"the Gram matrix", 1 + n + float64(2*s.sums.sz), sums},
-		{"features times labels", float64(s.sums.sz+s.sums.sy) + n + 1 - math.Log2(s.kappa), sums},
+		{"features times labels", float64(s.sums.sz+s.sums.sy) + n + 1, sums},
 		{"scores", float64(s.sz + s.bs + s.scoreSize()), space},
 		{"Gram matrix times coefficients", coefBits + gramBits + largest, topBits},
-		{"lambda times coefficients", math.Log2(s.lambda*s.reach()/s.kappa) + float64(s.sums.sz+s.sums.sy+s.p) + 1, sums},
+		{"lambda times coefficients", math.Log2(s.lambda*s.reach()) + float64(s.sums.sz+s.sums.sy+s.p) + 1, sums},
 	} {
 		if c.bits > c.space {
 			return fmt.Errorf("%d rows, %d features, lambda %v: %s could need %.1f bits, ring = %d has %.0f", s.rows,
@@ -231,7 +265,7 @@ func (s *scales) check(lambda float64) error {
 // out as another, off by a multiple of 2^8, of which the bits that open tell nothing: see Validate.
 func (s *scales) scoreSize() int {
 	if s.lifts() {
-		return smallSum - smallBits - smallScore
+		return smallSum - s.sz - s.bs
 	}
 	return largest
 }

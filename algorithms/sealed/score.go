@@ -14,8 +14,11 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// kindPrediction is the kind of the messages of a prediction's truncation, and of the sum that opens it.
-const kindPrediction = "prediction"
+// The kinds of the messages of a prediction: of the truncation, and of the sum that opens scores.
+const (
+	kindPrediction = "prediction"
+	kindScores     = "scores"
+)
 
 // Scores is the kind of the sums and openings of scores.
 const Scores = kindScores

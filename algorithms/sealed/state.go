@@ -12,7 +12,7 @@ import (
 )
 
 // stateVersion is the version of all states of this package.
-const stateVersion = 4
+const stateVersion = 5
 
 // maxState is the largest state that is read, in bytes.
 const maxState = 1 << 30

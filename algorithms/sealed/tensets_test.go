@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -22,7 +23,7 @@ type pooled struct {
 	labels  []float64
 }
 
-// realSet reads a set of two classes and takes some of its rows.
+// realSet reads a set of two classes and takes some of its rows, or with rows = 0 all.
 func realSet(t *testing.T, rows int, o dataset.Options, file string) *pooled {
 	t.Helper()
 	if o.Label == "" {
@@ -33,7 +34,7 @@ func realSet(t *testing.T, rows int, o dataset.Options, file string) *pooled {
 		t.Fatal(err)
 	}
 	label := o.Label
-	some := rand.New(rand.NewPCG(1, 2)).Perm(table.Rows())[:rows]
+	some := rand.New(rand.NewPCG(1, 2)).Perm(table.Rows())[:cmp.Or(rows, table.Rows())]
 	table = table.Select(some)
 	labels, err := table.Labels(label, dataset.Classification)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *pooled) fixture(t *testing.T, p fdskl.Params) *fixture {
 		for c := i; c < len(s.columns); c += len(f.names) {
 			own = append(own, s.columns[c])
 		}
-		options := kernel.FitOptions{Numeric: kernel.MinMax}
+		options := kernel.FitOptions{Numeric: kernel.MinMax, DropConstant: p.Binned()}
 		p.FitBins(&options)
 		n, err := kernel.Fit(own, nil, options)
 		if err != nil {
@@ -89,16 +90,24 @@ func (s *pooled) fixture(t *testing.T, p fdskl.Params) *fixture {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if p.Binned() {
+			f.params.PartyBins[i], f.params.PartyColumns[i] = rows.Columns(), 0
+			for _, c := range n.Columns {
+				if c.Scaling != kernel.Dropped {
+					f.params.PartyColumns[i]++
+				}
+			}
+		}
 		f.parts[i] = []fdskl.Part{{Owner: ownerOf(name), Normaliser: n, Rows: rows,
 			Phase: fdskl.PhaseSeed(keys.HashOf("ten sets", []byte(name)))}}
 	}
+	f.params = f.params.WithDefaults()
 	return f
 }
 
 // TestLambdaOfTenSets: on real sets and on made ones a sealed job takes the lambda that the same steps in the clear
 // choose, on the same rows, or one whose error there is larger by a thousandth of the labels' variance at most.
 func TestLambdaOfTenSets(t *testing.T) {
-	class := func(x float64) float64 { return math.Copysign(1, x) }
 	const rows = 1500
 	for name, set := range map[string]func(t *testing.T) *pooled{
 		"a9a":      func(t *testing.T) *pooled { return realSet(t, rows, dataset.Options{}, "a9a.gz") },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -29,15 +30,18 @@ type trainer struct {
 	loss       kernel.Loss
 	kept       *kept // nil with the square loss
 
-	openings       openings
-	bounds, scores *series // of the Gram matrix's norm, and of scores of training rows
-	choices        *series // of the number of the best candidate
-	coins, checks  *series // of the check of the steps
-	cards          *series // of points of a scorecard; nil where none open
-	card           *fdskl.Points
-	z              *zscores // what is public of z-scores; nil where none open
-	zcards         *series  // of z-scores
-	tested         *fdskl.ZScores
+	openings      openings
+	bounds        *series   // of the Gram matrix's norm
+	choices       *series   // of the number of the best candidate
+	progress      *series   // of the outer steps; of bins
+	coin          keys.Hash // that draws samples of the rows; of bins
+	events        rss.Share // of the logistic loss, [N], scale sy
+	coins, checks *series   // of the check of the steps
+	cards         *series   // of points of a scorecard; nil where none open
+	card          *fdskl.Points
+	z             *zscores // what is public of z-scores; nil where none open
+	zcards        *series  // of z-scores
+	tested        *fdskl.ZScores
 
 	space space // of checkpoints
 }
@@ -61,6 +65,11 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 			return nil, err
 		}
 	}
+	if t.counted && t.role == rss.LabelHolder {
+		if err := checkShare(t.Params, begun.Targets(0)); err != nil {
+			return nil, err
+		}
+	}
 	if t.bins != nil {
 		if p.Bins != nil {
 			t.bins.matrix = p.Bins.Rows
@@ -74,6 +83,10 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	}
 	m := t.model()
 	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
+	m.Iterations, m.ToGo = t.Params.Iterations*max(1, t.Params.Outer), toGo(s.distance)
+	if t.counted {
+		m.Iterations = t.Params.Iterations * t.progress.fixed
+	}
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]
 	} else if t.role == rss.LabelHolder {
@@ -82,7 +95,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 		}
 	}
 	if t.role != rss.Outside {
-		beta, offsets := s.beta.Slice(0, t.sides*t.features), s.offsets.Slice(0, t.sides)
+		beta, offsets := s.beta.Slice(0, t.sides*t.features), s.scored(t.sides)
 		m.Shares = &fdskl.Shares{X: append(beta.X, offsets.X...), Y: append(beta.Y, offsets.Y...)}
 	}
 	return m, nil
@@ -109,6 +122,31 @@ func checkTargets(p fdskl.Params, targets []float64) error {
 		"it with score_range = %d, or clip the label", most, p.ScoreRange, rangeBeyond(most))
 }
 
+// rarest is the least share of the rarer class, one in so many: weights of its rows are more than their rounding.
+const rarest = 4000
+
+// checkShare refuses labels of a logistic scorecard of which nearly all are the same, at the label holder: the base
+// would have no end, and the weights of the rows would come to nothing. A class of fewer rows than a bin has would be
+// worse: of two rows the first step alone tells whether they share a cell.
+func checkShare(p fdskl.Params, targets []float64) error {
+	n := 0
+	for _, y := range targets {
+		if y > 0 {
+			n++
+		}
+	}
+	n = min(n, len(targets)-n)
+	if n < p.MinCell {
+		return fmt.Errorf("the rarer class has %d of %d rows, and a scorecard with the logistic loss wants min_cell = %d at "+
+			"least: its steps would tell of single rows", n, len(targets), p.MinCell)
+	}
+	if n*rarest >= len(targets) {
+		return nil
+	}
+	return fmt.Errorf("the rarer class has %d of %d rows, and a scorecard with the logistic loss wants one in %d at "+
+		"least: take fewer rows of the other class", n, len(targets), rarest)
+}
+
 // farthest is the largest magnitude of targets, in deviations of the label.
 func farthest(targets []float64) float64 {
 	most := 0.0
@@ -121,8 +159,16 @@ func farthest(targets []float64) float64 {
 // rangeBeyond is the least power of two above a magnitude.
 func rangeBeyond(most float64) int { return 1 << bits.Len(uint(most)) }
 
-// CheckLabels refuses, before a job is agreed on, numbers that its training would refuse as labels.
+// CheckLabels refuses, before a job is agreed on, labels that its training would refuse, and a training of them that
+// could look as if it had come to its optimum.
 func CheckLabels(p fdskl.Params, numbers []float64) error {
+	if p.Binned() && p.Loss == kernel.Logistic.String() {
+		if p.Iterations < leastIterations {
+			return fmt.Errorf("iterations is %d, want %d or more of a scorecard with loss %q: steps that are not solved look "+
+				"as if the optimum were near", p.Iterations, leastIterations, p.Loss)
+		}
+		return checkShare(p, numbers)
+	}
 	if p.Target != fdskl.Regression {
 		return nil
 	}
@@ -173,14 +219,12 @@ func newTrainer(p *Party) (*trainer, error) {
 	if p.Params.Bound != boundPublic {
 		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: orderBits, root: holder})
 	}
-	if p.Params.Outer > 1 {
-		bits := scoreWidth(p.Params, trainBits)
-		t.scores = t.openings.add(series{kind: kindScores, code: codeScores, most: p.Params.Outer - 1, bits: bits,
-			root: holder})
-	}
 	if t.candidates != nil {
 		t.choices = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: choiceBits,
 			root: holder})
+	}
+	if s.counted {
+		t.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: p.Params.Outer, root: nobody})
 	}
 	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
 	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
@@ -268,6 +312,9 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 				math.Ldexp(float64(s.limit), -checkPoint)))
 		}
 	}
+	if s.distance > 0 && t.begun != nil { // nobody knows what points would be worth
+		return s, nil
+	}
 	if t.card, err = t.openPoints(ctx, s); err != nil {
 		return nil, err
 	}
@@ -279,11 +326,22 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 type solution struct {
 	beta       rss.Share // [runs, sides, D], scale bs
 	offsets    rss.Share // [runs, sides], scale bs
-	intercepts []float64 // [sides], at the label holder
+	base       rss.Share // what all scores have besides, [1], scale bs; of the logistic loss
+	intercepts []float64 // the same, [sides], at the label holder; of the square loss
 	multiples  rss.Share // see system
 	roots      rss.Share // [D], see zscores; where z-scores open
 	reach      float64
+	distance   int // see progress; 0 of other losses
 	precision
+}
+
+// scored returns the offsets that scores are made of.
+func (s *solution) scored(sides int) rss.Share {
+	offsets := s.offsets.Slice(0, sides).Clone()
+	if s.base.X != nil {
+		offsets.Add(s.base)
+	}
+	return offsets
 }
 
 // solve finds the coefficients, or takes them from a checkpoint, and keeps them before anything that depends on them
@@ -293,8 +351,15 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		if err := t.choose(ctx, nil); err != nil {
 			return nil, err
 		}
+		var p progress
+		if t.counted {
+			var err error
+			if p, err = t.openedProgress(ctx, t.progress.fixed); err != nil {
+				return nil, err
+			}
+		}
 		if t.role == rss.Outside {
-			return &solution{reach: 1, precision: t.precisionOf(1)}, nil
+			return &solution{reach: 1, distance: p.distance, precision: t.precisionOf(1)}, nil
 		}
 		s, err := t.load(stageSolved.file(0))
 		if err != nil {
@@ -303,7 +368,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		if s == nil {
 			return nil, t.lostSolution()
 		}
-		lengths := []int{runs * t.sides * t.features, runs * t.sides, runs - 1}
+		lengths := []int{runs * t.sides * t.features, runs * t.sides, runs - 1, t.bases()}
 		if t.z != nil {
 			lengths = append(lengths, t.features)
 		}
@@ -312,10 +377,14 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 			return nil, err
 		}
 		found := &solution{
-			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, precision: t.precisionOf(s.Reach),
+			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, distance: p.distance,
+			precision: t.precisionOf(s.Reach),
 		}
 		if t.z != nil {
-			found.roots = list[3]
+			found.roots = list[4]
+		}
+		if !t.square {
+			found.base = list[3]
 		}
 		found.intercepts, err = t.intercepts(s)
 		return found, err
@@ -340,7 +409,10 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if t.loss == kernel.Square {
 		s.beta, err = t.ridge(ctx, system, from)
 	} else if last, err = t.newton(ctx, system, from); err == nil {
-		s.beta, s.intercepts = last.beta, []float64{last.intercept}
+		s.beta, s.base, s.intercepts = last.beta, last.base, make([]float64, t.sides)
+		if t.counted {
+			s.distance = last.distance
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -354,6 +426,14 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		}
 	}
 	return s, t.saveSolution(s)
+}
+
+// bases is how many numbers a solution has besides that all scores have in common, on shares.
+func (t *trainer) bases() int {
+	if t.square {
+		return 0
+	}
+	return 1
 }
 
 // offsets shares -<beta, m> of n vectors of coefficients, at their scale: the features are not centred, the Gram

@@ -37,10 +37,10 @@ func viewed() map[string]fdskl.Params {
 		"a public bound":  with(func(p *fdskl.Params) { p.Bound = boundPublic }),
 		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 1e-2 }),
 		"bins":            binned(fdskl.Params{Iterations: 3, Lambda: 1e-2}),
-		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2}),
+		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 100}),
 		"points, owners":  carded("owners"),
 		"points, one":     carded("p1"),
-		"z-scores":        tested("logistic", 2, fdskl.ToOwners),
+		"z-scores":        tested("logistic", leastSteps, fdskl.ToOwners),
 		"z, square":       tested("", 0, "p0"),
 		"swapped":         with(func(p *fdskl.Params) { p.Keeper, p.Helper = "p3", "p1" }),
 	}
@@ -48,14 +48,14 @@ func viewed() map[string]fdskl.Params {
 
 // carded are parameters of a job that opens points.
 func carded(to string) fdskl.Params {
-	p := binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2})
+	p := binned(fdskl.Params{Loss: "logistic", Outer: leastSteps, Iterations: 2, Lambda: 100})
 	p.Points = to
 	return p
 }
 
 // tested are parameters of a job that opens z-scores.
 func tested(loss string, outer int, to string) fdskl.Params {
-	p := binned(fdskl.Params{Loss: loss, Outer: outer, Iterations: 2, Lambda: 1e-2})
+	p := binned(fdskl.Params{Loss: loss, Outer: outer, Iterations: 2, Lambda: 100})
 	p.ZScores = to
 	return p
 }
@@ -109,8 +109,10 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 		if f.params.Lambda == 0 {
 			list = append(list, kindValidation)
 		}
-		for range f.params.Outer - 1 {
-			list = append(list, kindScores)
+	}
+	if f.params.Binned() {
+		for range f.params.Outer {
+			list = append(list, kindProgress)
 		}
 	}
 	list = append(list, kindCheck) // a component, from one of its holders

@@ -34,7 +34,7 @@ type cut struct {
 func (t *trainer) cuts() (list []cut) {
 	for part := range t.parts() {
 		lo, of := 0, func(rows int) int { return t.parted(part, rows) }
-		for _, row := range t.ending(0, t.Rows, gramRows, t.WindowRows, of) {
+		for _, row := range t.ending(0, t.Rows, gramRows(t.Params), t.WindowRows, of) {
 			w := window{part: part}
 			if t.sharesLabels() {
 				w.labels = t.ending(lo, row, labelRows(t.Params), t.WindowRows/2, of)

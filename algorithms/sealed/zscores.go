@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -19,7 +18,7 @@ import (
 // where 2^-p is between the sums over rows and G. It has nothing in the directions in which the bins of a column move
 // together, of which the rows tell nothing. With the logistic loss sigma is 1, and G has each row weighed by
 // 4 p (1 - p), and is centred by the means that these weights give: the information matrix, the intercept profiled out.
-// p is of the scores that opened last. With the square loss sigma^2 is the residual variance, of which the label holder
+// p is that of the coefficients found. With the square loss sigma^2 is the residual variance, of which the label holder
 // knows the variance of the labels.
 //
 // M comes of Newton's iteration X = X (2 - A X) (Schulz 1933), which begins at a public multiple of the identity and
@@ -29,15 +28,11 @@ import (
 
 // The kinds of the messages of z-scores.
 const (
-	kindZScores     = "z-scores"    // the openings, and their truncation
-	kindWeights     = "z weights"   // of rows, the label holder's
-	kindWeighted    = "z rows"      // features times weights
-	kindCentres     = "z means"     // of these
-	kindInformation = "z gram"      // the weighted Gram matrix
-	kindResidual    = "z residual"  // the residual variance
-	kindInverse     = "z inverse"   // Newton's iteration for M
-	kindVariances   = "z variances" // the diagonal of M G M, and t
-	kindRoots       = "z roots"     // Newton's iteration for 1 / sqrt(t)
+	kindZScores   = "z-scores"    // the openings, and their truncation
+	kindResidual  = "z residual"  // the residual variance
+	kindZInverse  = "z inverse"   // Newton's iteration for M
+	kindVariances = "z variances" // the diagonal of M G M, and t
+	kindRoots     = "z roots"     // Newton's iteration for 1 / sqrt(t)
 )
 
 // Scales and limits of z-scores.
@@ -51,6 +46,9 @@ const (
 	halfRange = 4                        // c is 2^halfRange
 	fineBits  = 2*coefBits + 2*halfRange // behind the point of beta^2 / c^2
 
+	leastZRows = 1 << 14 // of the sample that the information matrix is of
+	zShare     = 8       // and not less than one row in so many
+
 	// MostZBins is the most bins of a job with z-scores: an iteration for the inverse sends their square twice.
 	MostZBins = 1024
 )
@@ -60,6 +58,7 @@ type zscores struct {
 	diagonal float64 // what is added to the diagonal
 	begin    float64 // a multiple of the identity
 	point    int     // bits behind the point of M
+	finer    int     // and of the G between two of them, with the logistic loss
 	inverses int     // steps for it
 	low      int     // the iteration for the roots begins at 2^-low
 	roots    int     // steps for them
@@ -75,15 +74,13 @@ func zscoresOf(p fdskl.Params, s *scales) (*zscores, error) {
 		return nil, fmt.Errorf("z_scores: the parties have %d bins, want at most %d: take fewer bins a column", p.Features,
 			MostZBins)
 	}
-	if b := 3 + bits.Len(uint(s.rows)) + 2*s.sz; !s.square && b > s.k-2 {
-		return nil, fmt.Errorf("z_scores: %d rows could need %d bits, ring = %d has %d", s.rows, b, s.k, s.k-2)
-	}
 	end := s.s0 + math.Ldexp(float64(p.Features), 1-gramBits) // of the spectrum: the trace
 	z := &zscores{diagonal: max(s.lambda/s.kappa, s.rounding())}
 	z.begin = 1 / (end + z.diagonal)
 	z.inverses = int(math.Ceil(math.Log2(8 / (z.begin * z.diagonal))))
 	size := int(math.Ceil(math.Log2(1 / z.diagonal)))
 	z.point = min(30, topBits-2-oneBits-size, fineBits+int(math.Floor(math.Log2(s.spread()))))
+	z.finer = max(gramBits, min(topBits-2-z.point, 2+slopeBits+centreBits+s.p-4))
 	columns := 0
 	for _, n := range p.PartyColumns {
 		columns += n
@@ -127,18 +124,19 @@ func (s *scales) spread() float64 { return math.Ldexp(1/s.kappa, -s.p) }
 
 // inverseRoots shares w, the inverse roots of t, of all bins, [D], scale rootBits. o is nil for the square loss.
 func (t *trainer) inverseRoots(ctx context.Context, s *solution, sys *system, o *outer) (rss.Share, error) {
-	gram := sys.gram
-	var err error
+	gram, finer, point := sys.gram, sys.gram, gramBits
 	if o != nil {
-		if gram, err = t.information(ctx, o); err != nil {
+		w, err := t.information(ctx, o, sys)
+		if err != nil {
 			return rss.Share{}, err
 		}
+		gram, finer, point = w.gram, w.finer, t.z.finer
 	}
 	inverse, err := t.inverse(ctx, gram)
 	if err != nil {
 		return rss.Share{}, err
 	}
-	variances, err := t.variances(ctx, gram, inverse)
+	variances, err := t.variances(ctx, finer, point, inverse)
 	if err != nil {
 		return rss.Share{}, err
 	}
@@ -155,71 +153,14 @@ func (t *trainer) inverseRoots(ctx context.Context, s *solution, sys *system, o 
 	return t.roots(ctx, s.beta.Slice(0, t.features), variances)
 }
 
-// information shares the Gram matrix of the rows weighed by 4 p (1 - p), [D, D], scale gs.
-func (t *trainer) information(ctx context.Context, o *outer) (rss.Share, error) {
-	e, d := t.meanBits(), t.features
-	var words []uint64
-	if t.role == rss.LabelHolder {
-		sum := 0.0
-		for _, f := range o.scores {
-			cosh := math.Cosh((f + o.intercept) / 2)
-			w := math.Round(math.Ldexp(1/(cosh*cosh), t.sy)) // 4 p (1 - p)
-			words, sum = append(words, uint64(w)), sum+w
-		}
-		words = append(words, uint64(math.Round(math.Ldexp(1, t.sy+e)/max(sum, math.Ldexp(1, t.sy)))))
-	}
-	weights, err := t.three.Input(ctx, kindWeights, t.k, t.Rows+1, words)
+// information shares the Gram matrix of a sample of the rows, weighed by 4 p (1 - p), at the scores found.
+func (t *trainer) information(ctx context.Context, o *outer, s *system) (*weighed, error) {
+	scores, err := t.terms(ctx, o, s)
 	if err != nil {
-		return rss.Share{}, err
+		return nil, err
 	}
-	// The products of two vectors are a quarter of the squares of their sum less those of their difference.
-	var sums, differences []uint64
-	columns := rss.Zero(t.role, d)
-	if t.role != rss.Outside {
-		sums, differences = make([]uint64, triangle(d)), make([]uint64, triangle(d))
-	}
-	err = t.kept.each(ctx, func(b *block, z rss.Share) error {
-		var terms []uint64
-		if t.role != rss.Outside {
-			for j := range b.hi - b.lo {
-				terms = append(terms, t.three.Times(z.Slice(j*d, (j+1)*d), weights.Slice(b.lo+j, b.lo+j+1))...)
-			}
-		}
-		shift := rss.Shift{Count: (b.hi - b.lo) * d, Bits: t.sy}
-		weighed, err := t.truncate(ctx, kindWeighted, b.lo/t.BlockRows, t.k, terms, shift)
-		if err != nil || t.role == rss.Outside {
-			return err
-		}
-		columns.AddColumns(weighed)
-		sum := z.Clone()
-		sum.Add(weighed)
-		t.three.AddSquares(sums, sum, d)
-		minus(sum, weighed)
-		minus(sum, weighed)
-		t.three.AddSquares(differences, sum, d)
-		return nil
-	})
-	if err != nil {
-		return rss.Share{}, err
-	}
-	means, err := t.truncate(ctx, kindCentres, 0, t.k, t.three.Times(columns, weights.Slice(t.Rows, t.Rows+1)),
-		rss.Shift{Count: d, Bits: e})
-	if err != nil {
-		return rss.Share{}, err
-	}
-	var terms []uint64
-	if t.role != rss.Outside {
-		sums, differences = t.three.TwiceGram(sums), t.three.TwiceGram(differences)
-		for i := range d {
-			for _, product := range t.three.Times(means.Slice(i, d), columns.Slice(i, i+1)) {
-				at := len(terms)
-				terms = append(terms, sums[at]-differences[at]-8*product)
-			}
-		}
-	}
-	upper, err := t.truncate(ctx, kindInformation, 1, t.k, terms,
-		rss.Shift{Count: triangle(d), Bits: 3 + 2*t.sz + t.p - gramBits})
-	return mirrored(upper, d), err
+	n, of := sampleRows(t.Rows, leastZRows, zShare)
+	return t.weighed(ctx, t.Params.Outer, t.sampled(n, t.Params.Outer), of, scores, t.z.finer)
 }
 
 // inverse shares (gram + the diagonal)^-1, [D, D].
@@ -232,7 +173,7 @@ func (t *trainer) inverse(ctx context.Context, gram rss.Share) (rss.Share, error
 	}
 	for step := range z.inverses {
 		// A X is not quite symmetric: rounding stands in X in the directions of which A is nearly nothing. X A X is.
-		product, err := t.product(ctx, kindInverse, 2*step, a, x)
+		product, err := t.product(ctx, kindZInverse, 2*step, gramBits, a, x)
 		if err != nil {
 			return rss.Share{}, err
 		}
@@ -246,7 +187,7 @@ func (t *trainer) inverse(ctx context.Context, gram rss.Share) (rss.Share, error
 				}
 			}
 		}
-		upper, err := t.truncate(ctx, kindInverse, 2*step+1, wordBits, terms, rss.Shift{Count: triangle(d), Bits: oneBits})
+		upper, err := t.truncate(ctx, kindZInverse, 2*step+1, wordBits, terms, rss.Shift{Count: triangle(d), Bits: oneBits})
 		if err != nil {
 			return rss.Share{}, err
 		}
@@ -256,21 +197,22 @@ func (t *trainer) inverse(ctx context.Context, gram rss.Share) (rss.Share, error
 	return x, nil
 }
 
-// product shares the product of a symmetric matrix and a part of M, column by column, scale oneBits.
-func (t *trainer) product(ctx context.Context, kind string, turn int, a, x rss.Share) (rss.Share, error) {
+// product shares the product of a symmetric matrix, with point bits, and M, column by column, scale oneBits.
+func (t *trainer) product(ctx context.Context, kind string, turn, point int, a, x rss.Share) (rss.Share, error) {
 	d := t.features
 	var terms []uint64
 	if t.role != rss.Outside {
 		terms = make([]uint64, d*d)
 		t.three.MulVecs(terms, a, x, d)
 	}
-	return t.truncate(ctx, kind, turn, wordBits, terms, rss.Shift{Count: d * d, Bits: gramBits + t.z.point - oneBits})
+	return t.truncate(ctx, kind, turn, wordBits, terms, rss.Shift{Count: d * d, Bits: point + t.z.point - oneBits})
 }
 
-// variances shares the diagonal of M G M, [D], at the scale of M.
-func (t *trainer) variances(ctx context.Context, gram, inverse rss.Share) (rss.Share, error) {
+// variances shares the diagonal of M G M, [D], at the scale of M. Where the bins of a column move together M is
+// 1/lambda, and G, which is nothing there, is to have as many bits, point, as there is space for.
+func (t *trainer) variances(ctx context.Context, gram rss.Share, point int, inverse rss.Share) (rss.Share, error) {
 	d := t.features
-	product, err := t.product(ctx, kindVariances, 0, gram, inverse)
+	product, err := t.product(ctx, kindVariances, 0, point, gram, inverse)
 	if err != nil {
 		return rss.Share{}, err
 	}
@@ -346,10 +288,7 @@ func (t *trainer) roots(ctx context.Context, beta, variances rss.Share) (rss.Sha
 			shift(rootPoint+rootBits-square)); err != nil {
 			return rss.Share{}, err
 		}
-		for i := range product.X {
-			product.X[i], product.Y[i] = -product.X[i], -product.Y[i]
-			product.AddPublic(t.role, i, 3<<square)
-		}
+		lessThan(t.role, product, 3<<square)
 		if w, err = t.truncate(ctx, kindRoots, 3*step+2, wordBits, t.three.Products(product, w),
 			shift(square+1)); err != nil {
 			return rss.Share{}, err

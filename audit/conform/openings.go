@@ -56,7 +56,13 @@ type openingsOfKind struct {
 
 type openingSeen struct {
 	origin uint32
-	chunks map[uint32]keys.Hash // of the total, where it is kept; the zero hash where not
+	pieces map[piece]keys.Hash // of what opens, where it is kept; the zero hash where not
+}
+
+// piece is a chunk of what opens.
+type piece struct {
+	kind  string
+	chunk uint32
 }
 
 // newReadiness returns nothing for a job whose parties tell no readiness.
@@ -108,26 +114,31 @@ func (r *readiness) take(rec *transcript.Record) (repeats bool) {
 		r.toss(rec)
 		return false
 	}
-	of := r.kinds[rec.Kind]
+	kind := rec.Kind
+	if kind == evidence.OpeningPace {
+		kind = evidence.OpeningProgress
+	}
+	of := r.kinds[kind]
 	if of == nil {
 		return false
 	}
-	if rec.Operation != r.sum && !r.continues(rec) {
-		r.start(rec, of)
+	if rec.Operation != r.sum && !r.continues(kind) {
+		r.start(rec, kind, of)
 	}
-	r.kind, r.sum = rec.Kind, rec.Operation
-	opens := rec.Type == transcript.TypeOpened || rec.Type == transcript.TypeReceived && rec.Kind == evidence.OpeningCheck
+	r.kind, r.sum = kind, rec.Operation
+	opens := rec.Type == transcript.TypeOpened || rec.Type == transcript.TypeReceived && betweenThree(kind)
 	if r.now == nil || !opens || rec.Class != contract.ClassOpening {
 		return false
 	}
-	before, ok := r.now.chunks[rec.Chunk]
+	place := piece{rec.Kind, rec.Chunk}
+	before, ok := r.now.pieces[place]
 	if ok && before != rec.Sum() {
 		r.found.Fail(finding.CheckOpenings,
 			"record %d: operation %d (%s) opens to other words than the same opening did before",
 			rec.Number, rec.Operation, rec.Kind)
 		return false
 	}
-	r.now.chunks[rec.Chunk] = rec.Sum()
+	r.now.pieces[place] = rec.Sum()
 	return ok
 }
 
@@ -147,14 +158,20 @@ func (r *readiness) toss(rec *transcript.Record) {
 	r.rows[which] = rec.Sum()
 }
 
-// continues reports whether a record is of the opening under way although its operation is another: what is no sum
-// takes one for each of the three.
-func (r *readiness) continues(rec *transcript.Record) bool {
-	return rec.Kind == r.kind && len(r.told) == 0 && (rec.Kind == evidence.OpeningCheck || rec.Kind == sealed.Coin)
+// continues reports whether a record of a kind is of the opening under way although its operation is another: what is
+// no sum takes one for each of the three, and one more for those outside.
+func (r *readiness) continues(kind string) bool {
+	return kind == r.kind && len(r.told) == 0 && (betweenThree(kind) || kind == sealed.Coin)
+}
+
+// betweenThree reports whether openings of a kind come of components that the three show each other. Nobody asks for
+// them.
+func betweenThree(kind string) bool {
+	return kind == evidence.OpeningCheck || kind == evidence.OpeningProgress
 }
 
 // start begins an opening: the three have said that they are ready for the same one.
-func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
+func (r *readiness) start(rec *transcript.Record, kind string, of *openingsOfKind) {
 	told, asked := r.told, r.asked
 	r.asked, r.told, r.now = keys.Hash{}, nil, nil
 	if r.ended {
@@ -176,7 +193,7 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 				"that they were told the same of the words that are ready", rec.Number, rec.Operation, rec.Kind, rec.Session)
 		return
 	}
-	number, origin, ok := r.find(of, rec, told[0])
+	number, origin, ok := r.find(of, kind, rec.Session, told[0])
 	if !ok {
 		r.ended = true
 		r.found.Fail(finding.CheckOpenings,
@@ -185,8 +202,8 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 		return
 	}
 	words := int(rec.Encoding.Count(int64(rec.Size)))
-	asks := rec.Kind != evidence.OpeningCheck && rec.Kind != sealed.Coin // these are for all three
-	if asks && sha256.Sum256(protocol.EncodeAsk(rec.Kind, words, int(number))) != asked {
+	asks := !betweenThree(kind) && kind != sealed.Coin // these are for all three
+	if asks && sha256.Sum256(protocol.EncodeAsk(kind, words, int(number))) != asked {
 		r.found.Fail(finding.CheckOpenings,
 			"record %d: operation %d (%s) opens %d numbers as opening %d in session %d, and its receiver "+
 				"has not asked for that, or for something else", rec.Number, rec.Operation, rec.Kind, words, number, rec.Session)
@@ -202,7 +219,7 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 			number, origin, seen.origin)
 		return
 	case seen == nil && len(of.seen) < mostOpenings:
-		seen = &openingSeen{origin: origin, chunks: make(map[uint32]keys.Hash)}
+		seen = &openingSeen{origin: origin, pieces: make(map[piece]keys.Hash)}
 		of.seen[number], of.by[told[0]] = seen, number
 	}
 	of.latest, r.now = max(of.latest, number), seen
@@ -211,19 +228,19 @@ func (r *readiness) start(rec *transcript.Record, of *openingsOfKind) {
 // unseen reports whether what the three said is of the check of the steps, which is between them alone: a party outside
 // hears that they are ready for it, and then of the opening after it.
 func (r *readiness) unseen(rec *transcript.Record, told []keys.Hash) bool {
-	check := transcript.Record{Kind: evidence.OpeningCheck, Session: rec.Session}
-	_, _, ok := r.find(r.kinds[evidence.OpeningCheck], &check, told[0])
+	_, _, ok := r.find(r.kinds[evidence.OpeningCheck], evidence.OpeningCheck, rec.Session, told[0])
 	return ok && !slices.ContainsFunc(told, func(h keys.Hash) bool { return h != told[0] })
 }
 
 // find tells which opening the three were ready for, from the hash of what they said: one that opened before, or one
 // near the latest. The next one is tried first. It gives up when all that was looked for has taken too long.
-func (r *readiness) find(o *openingsOfKind, rec *transcript.Record, told keys.Hash) (number, origin uint32, ok bool) {
+func (r *readiness) find(o *openingsOfKind, kind string, session uint32, told keys.Hash) (number, origin uint32,
+	ok bool) {
 	if n, ok := o.by[told]; ok {
 		return n, o.seen[n].origin, true
 	}
 	first := max(1, int64(o.latest)+1-nearOpenings)
-	for origin := rec.Session; origin > 0 && rec.Session-origin < nearSessions; origin-- {
+	for origin := session; origin > 0 && session-origin < nearSessions; origin-- {
 		for i := range int64(2 * nearOpenings) {
 			n := int64(o.latest) + 1 + i
 			if i >= nearOpenings {
@@ -235,7 +252,7 @@ func (r *readiness) find(o *openingsOfKind, rec *transcript.Record, told keys.Ha
 			if r.looks++; r.looks > mostLooks {
 				return 0, 0, false
 			}
-			if keys.Hash(sealed.ReadyHash(rec.Kind, uint32(n), origin)) == told {
+			if keys.Hash(sealed.ReadyHash(kind, uint32(n), origin)) == told {
 				return uint32(n), origin, true
 			}
 		}

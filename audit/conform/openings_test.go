@@ -21,7 +21,7 @@ func TestAnOpeningThatMatchesNothingIsLookedForOnce(t *testing.T) {
 	r, scores := &readiness{found: finding.NewSet()}, of()
 	for range 10 {
 		r.told, r.same = []keys.Hash{{1}, {1}, {1}}, true
-		r.start(rec, scores)
+		r.start(rec, rec.Kind, scores)
 	}
 	if r.looks != nearSessions*2*nearOpenings || !r.found.Has(finding.CheckOpenings) {
 		t.Errorf("%d hashes for ten openings, want %d", r.looks, nearSessions*2*nearOpenings)
@@ -40,13 +40,14 @@ func TestAnOpeningThatMatchesNothingIsLookedForOnce(t *testing.T) {
 		{436, 5000, false, nearSessions * 2 * nearOpenings},
 	} {
 		r := &readiness{found: finding.NewSet()}
-		number, origin, ok := r.find(of(), rec, sealed.ReadyHash(rec.Kind, c.number, c.origin))
+		told := sealed.ReadyHash(rec.Kind, c.number, c.origin)
+		number, origin, ok := r.find(of(), rec.Kind, rec.Session, told)
 		if ok != c.found || ok && (number != c.number || origin != c.origin) || r.looks != c.looks {
 			t.Errorf("opening %d of session %d: %d of %d, %v after %d hashes, want %d",
 				c.number, c.origin, number, origin, ok, r.looks, c.looks)
 		}
 		r.looks = mostLooks
-		if _, _, ok := r.find(of(), rec, sealed.ReadyHash(rec.Kind, c.number, c.origin)); ok || r.looks != mostLooks+1 {
+		if _, _, ok := r.find(of(), rec.Kind, rec.Session, told); ok || r.looks != mostLooks+1 {
 			t.Errorf("opening %d of session %d: it looks on after %d hashes", c.number, c.origin, r.looks)
 		}
 	}

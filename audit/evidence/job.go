@@ -125,6 +125,8 @@ const (
 	OpeningReach         = "reach"      // one number that all are told
 	OpeningLambda        = "lambda"     // which candidate of the regulariser is taken, that all are told
 	OpeningCheck         = sealed.Check // whether the steps of a sealed training were taken
+	OpeningProgress      = "progress"   // how far a step of a scorecard goes, that the three are told
+	OpeningPace          = "pace"       // the same, that those outside are told
 )
 
 // SourcesOf are the operations that a kind of opening comes from, where it is not one of its own name.

@@ -116,7 +116,7 @@ func mode(j finding.Job) string {
 			"opened, to the party that the contract names"
 	case "sealed":
 		s += ": what passes between the parties lies under masks and pads that are used once, three of " +
-			"them compute on shares, and only scores are opened"
+			"them compute on shares, and only predictions and numbers over all rows are opened"
 	}
 	if j.Algorithm == contract.OFMSFT {
 		s += "; beside the totals each client's choice of models goes to the server by itself, and the lines on who " +

@@ -32,9 +32,8 @@ rebuild from it.
    hanse demo --data a9a.gz --data a9a.t.gz --features 1024 --json
 
 Features, equations and model are shares of the label holder and two others, of whom none
-learns more than scores and a few numbers. With --loss logistic scores of training rows
-open to the label holder; other modes open more, and --aggregation he and --schedule
-doubly-stochastic choose the mode masked, which alone has them:
+learns more than scores and a few numbers. Other modes open more, and --aggregation he and
+--schedule doubly-stochastic choose the mode masked, which alone has them:
 
    hanse demo --loss logistic --people 4000
    hanse demo --privacy masked
@@ -118,8 +117,8 @@ func demoFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "i-know-this-leaks", Usage: "run --privacy published, which shows the other parties' rows to " +
 			"the tree's inner nodes"},
 		&cli.StringFlag{Name: "schedule", Value: fdskl.Fixed, Usage: "fixed or doubly-stochastic (the paper's)"},
-		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge ; sealed jobs take square, and logistic, " +
-			"which opens scores of training rows there (default: logistic for two classes in masked jobs, else square)"},
+		&cli.StringFlag{Name: "loss", Usage: "square, logistic or smooth-hinge, which is of masked jobs alone " +
+			"(default: logistic for two classes in masked jobs and of scorecards, else square)"},
 		&cli.StringFlag{Name: "target", Usage: "classification or regression (default: texts, two values and codes are " +
 			"classes, other numbers a regression)"},
 		&cli.StringFlag{Name: "kernel", Value: "gaussian", Usage: "gaussian, laplace, matern32 or matern52"},

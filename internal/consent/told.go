@@ -170,22 +170,13 @@ var rowBits = func() key {
 	return k.accepting()
 }()
 
-// What the scores of one model are at most: so many bits each; and of a training, whose steps are of one set of labels,
-// the usual number of steps.
-const (
-	scoreBits     = 16
-	trainingSteps = 4
-)
+// scoreBits is how many bits the score of one model has at most.
+const scoreBits = 16
 
-// opensOneScore reports whether nothing opens of a row but the score of one model, once, or those of the steps of one
-// training. Angles tell all that there is of a row; and scores of several classes, whose labels may be drawn at random,
-// tell as much as those of several models.
+// opensOneScore reports whether nothing opens of a row but the score of one model, once. Angles tell all that there is
+// of a row; scores of several classes, whose labels may be drawn at random, tell as much as those of several models.
 func (c *Case) opensOneScore() bool {
 	j := c.job()
-	most := int64(1)
-	if j.Task == contract.TaskTrain {
-		most = trainingSteps
-	}
 	for i := range c.Contract.Openings {
 		o := &c.Contract.Openings[i]
 		if !rowKinds[o.Kind] || o.To == c.Self {
@@ -193,7 +184,7 @@ func (c *Case) opensOneScore() bool {
 		}
 		bits, _ := Weigh(c.Contract, o)
 		rows := int64(max(c.Contract.Rows(), j.Requests))
-		if o.Kind != "scores" || divide(o.Count, max(rows, 1)) > most || bits > most*scoreBits || j.TimesPerRow() > 1 {
+		if o.Kind != "scores" || divide(o.Count, max(rows, 1)) > 1 || bits > scoreBits || j.TimesPerRow() > 1 {
 			return false
 		}
 	}

@@ -40,9 +40,9 @@ var kinds = map[string]int64{
 	"class names": 8 * 512,
 	"bound":       wordBits, "check": wordBits, "choice": wordBits, "derivatives": wordBits, "diffusion": wordBits,
 	"distances": wordBits, "labelled": 1, "lambda": wordBits, "validation": wordBits,
-	"model": wordBits, "points": wordBits, "products": wordBits, "psi": wordBits, "psi-prime": wordBits, "reach": wordBits,
-	"round": wordBits, "scores": wordBits, "step": wordBits, "target moments": wordBits, "turn": wordBits,
-	"updates": wordBits, "uploads": wordBits,
+	"model": wordBits, "pace": wordBits, "points": wordBits, "products": wordBits, "psi": wordBits,
+	"psi-prime": wordBits, "progress": wordBits, "reach": wordBits, "round": wordBits, "scores": wordBits,
+	"step": wordBits, "target moments": wordBits, "turn": wordBits, "updates": wordBits, "uploads": wordBits,
 	contract.KindRowset: 1, // yes or no
 	"z-scores":          wordBits,
 	psi.OpensSize:       wordBits, psi.OpensRows: 1,

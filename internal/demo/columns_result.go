@@ -354,8 +354,8 @@ func (r *columnsResult) learned(name string) string {
 			all = append(all, once[o.Kind])
 		case o.Kind == "check":
 			all = append(all, fmt.Sprintf("%d numbers that check the steps", o.Count))
-		case o.Kind == "scores":
-			all = append(all, fmt.Sprintf("%d scores of training rows", o.Count))
+		case o.Kind == "progress", o.Kind == "pace":
+			all = append(all, fmt.Sprintf("how far each of %d steps went", o.Count))
 		default:
 			all = append(all, fmt.Sprintf("%d %s", o.Count, o.Kind))
 		}

@@ -352,12 +352,21 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 			if e > 0 {
 				each(s, Product, 2*rows*d)
 				file(s, Padded)
+				each(s, Padded, bytesOfSigmoid*rows)
 			}
 		}
 	}
-	w.then().truncations(c.Operations, each)
+	weighed := float64(sealed.WeighedRows(p, c.Rows()))
+	s := w.then()
+	each(s, SmallSquare, 2*weighed*d*d)
+	each(s, Padded, float64(bytesOfSigmoid+2*contract.Ring32.WordSize()*p.Features)*weighed)
+	s.truncations(c.Operations, each)
 	return w, nil
 }
+
+// bytesOfSigmoid is how many bytes of pads a score's sigmoid takes at each of the three: what rounds 32 factors, and
+// parts of them.
+const bytesOfSigmoid = 32 * (8 + 4)
 
 // truncations adds what truncations among some operations of a contract take.
 func (s *step) truncations(operations []contract.Operation, each func(s *step, kind Kind, units float64)) {

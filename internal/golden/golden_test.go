@@ -44,7 +44,7 @@ var (
 	logistic = with(active, `loss = "logistic"`, "features = 4", "iterations = 2", "outer = 2", "sigma = 1.5",
 		"lambda = 1e-6")
 	auto = with(active, `loss = "square"`, "features = 12", "iterations = 8")
-	card = []string{`active = ["bank"]`, `label = "y"`, "bins = 3", "min_cell = 5", "iterations = 3", "outer = 2",
+	card = []string{`active = ["bank"]`, `label = "y"`, "bins = 3", "min_cell = 5", "iterations = 40",
 		`points = "owners"`, `z_scores = "owners"`}
 	bins = []string{`label = "y"`, `seed = "s"`, "rounds = 3", "features = 2", "bandwidths = [0.1, 1.0]",
 		"step = 0.3", "weight_step = 0.3"}

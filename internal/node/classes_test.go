@@ -268,8 +268,8 @@ func TestSealedJobsOfSeveralClassesTakeTheSquareLoss(t *testing.T) {
 	l := newTestNetwork(t, 3, 90)
 	l.relabel(fourLabels)
 	l.startAll()
-	const loss = `loss is "logistic" with 4 classes: each of its outer steps would open a score of every training row for ` +
-		`every class; take loss = "square", which opens none, or privacy "masked"`
+	const loss = `loss is "logistic" with 4 classes: a sealed job tells two apart by it; take loss = "square", or ` +
+		`privacy "masked"`
 	for _, proposer := range []int{0, 1} {
 		for said, want := range map[string]string{`loss = "logistic"`: loss, "loss = \"logistic\"\nclasses = 4": loss,
 			"bins = 4": "the target has 4 classes, and a scorecard tells two apart: take a label of two classes"} {

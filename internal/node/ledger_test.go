@@ -102,7 +102,7 @@ func TestDifferIsStopped(t *testing.T) {
 func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 	l := newTestNetwork(t, 4, 120)
 	l.startAll()
-	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\niterations = 8\nouter = 2\n"+
+	_, h, err := l.propose(l.job("train", "privacy = \"masked\"", activeBank+"features = 8\niterations = 8\n"+
 		"loss = \"logistic\""))
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +115,8 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 		}
 		return &told.Lines[0]
 	}
-	if got := bits(); got.Bits != 9 || got.Rows != 120 || got.Unknown || got.Jobs != 1 {
-		t.Errorf("one outer step tells %+v, want 9 bits of 120 rows", got)
+	if got := bits(); got.Bits != 64 || got.Rows != 120 || got.Unknown || got.Jobs != 1 {
+		t.Errorf("a masked training tells %+v, want the 64 bits of 4 angles of 120 rows", got)
 	}
 	again := func(change func()) {
 		t.Helper()
@@ -130,7 +130,7 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got := bits(); got.Bits != 9 || got.Rows != 120 {
+	if got := bits(); got.Bits != 64 || got.Rows != 120 {
 		t.Errorf("without the job's folder: %+v", got)
 	}
 	again(func() {
@@ -142,12 +142,12 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got := bits(); got.Bits != 9 || !got.Unknown {
+	if got := bits(); got.Bits != 64 || !got.Unknown {
 		t.Errorf("with a damaged ledger: %+v", got)
 	}
-	s, _ := l.nodes[1].job(l.proposed(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\nouter = 2\n"+
+	s, _ := l.nodes[1].job(l.proposed(l.job("train", "privacy = \"masked\"", activeBank+"features = 8\n"+
 		"loss = \"logistic\""), 1).Hash())
-	if told, err := l.nodes[1].toldBefore(s); err != nil || told.Before != 9 || told.With != 18 {
+	if told, err := l.nodes[1].toldBefore(s); err != nil || told.Before != 64 || told.With != 128 {
 		t.Errorf("the next job is told of %+v, %v", told, err)
 	}
 

@@ -94,9 +94,9 @@ func (r *RoundReport) Print(w io.Writer) error {
 	return t.Write(w)
 }
 
-// Round learns models in floating point by the steps of sealed jobs and rounds the scores of the test rows as what
-// opens of such a job is: to so many bits behind the point, with the keeper's dither and the truncation's, modulo twice
-// the range.
+// Round learns models in floating point, by the steps of sealed jobs or, where these go on to the optimum, at it. It
+// rounds the scores of the test rows as what opens of such a job is: to so many bits behind the point, with the
+// keeper's dither and the truncation's, modulo twice the range.
 func Round(ctx context.Context, run lab.Run, o RoundOptions) error {
 	report := new(RoundReport)
 	add := func(c *split, set, model string, p fdskl.Params) error {
@@ -196,7 +196,7 @@ func (c *split) learn(ctx context.Context, p fdskl.Params) ([]float64, error) {
 		z = mat.DenseCopyOf(z.Slice(0, c.most, 0, p.Features))
 	}
 	floatsteps.Centre(z, test)
-	n, weight, kappa := len(y), p.Features, 1.0
+	n, weight := len(y), p.Features
 	if p.Binned() {
 		weight = 0
 		for _, columns := range p.PartyColumns {
@@ -205,10 +205,15 @@ func (c *split) learn(ctx context.Context, p fdskl.Params) ([]float64, error) {
 	}
 	s0 := float64(n) * float64(weight) / math.Ldexp(1, bits.Len(uint(n-1))+bits.Len(uint(weight-1)))
 	scale, diagonal := s0*2/float64(weight*n), float64(p.Lambda)*s0/2
-	outer := max(1, p.Outer)
-	if loss != kernel.Square {
-		kappa = loss.Curvature()
-		diagonal *= 2 / kappa
+	if loss == kernel.Logistic {
+		diagonal *= 2 / loss.Curvature()
+	}
+	if loss == kernel.Logistic && p.Binned() {
+		beta, intercept, err := floatsteps.Optimum(z, y, float64(p.Lambda)*float64(weight)/2)
+		if err != nil {
+			return nil, err
+		}
+		return floatsteps.Scores(test, beta, intercept), nil
 	}
 	g := gram(z, scale)
 	reach := math.Pow(2, math.Ceil(2*math.Log2(mat.Norm(g, 2)))/2)
@@ -216,24 +221,16 @@ func (c *split) learn(ctx context.Context, p fdskl.Params) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	beta, intercept := mat.NewVecDense(p.Features, nil), 0.0
-	targets := slices.Clone(y)
-	for range outer {
-		if loss != kernel.Square {
-			for j, f := range floatsteps.Scores(z, beta, intercept) {
-				targets[j] = -loss.Derivative(f, y[j]) / kappa
-			}
-		}
-		mean := 0.0
-		for _, v := range targets {
-			mean += v / float64(n)
-		}
-		right := side(z, targets, mean, scale)
-		right.AddScaledVec(right, -diagonal, beta)
-		intercept += mean
-		beta.AddVec(beta, floatsteps.Steps(factors, g, diagonal, right))
+	solve := func(right *mat.VecDense) *mat.VecDense { return floatsteps.Steps(factors, g, diagonal, right) }
+	if loss == kernel.Logistic {
+		beta, intercept := floatsteps.Outer(z, y, p.Outer, scale, diagonal, solve)
+		return floatsteps.Scores(test, beta, intercept), nil
 	}
-	return floatsteps.Scores(test, beta, intercept), nil
+	mean := 0.0
+	for _, v := range y {
+		mean += v / float64(n)
+	}
+	return floatsteps.Scores(test, solve(side(z, y, mean, scale)), mean), nil
 }
 
 // anyFeatures returns the features of rows: cosines and sines, or bins.

@@ -146,7 +146,7 @@ func (l *Learning) Values(kind string) int64 {
 	switch kind {
 	case "class names", "target moments":
 		return 2 * l.Told
-	case evidence.OpeningReach, evidence.OpeningLambda:
+	case evidence.OpeningReach, evidence.OpeningLambda, evidence.OpeningPace:
 		return l.Told
 	case contract.KindRowset:
 		return l.MostTold // a later session tells the same again

@@ -156,6 +156,9 @@ func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract
 
 // run implements part.
 func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
+	if err := ofThisVersion(r.Contract()); err != nil {
+		return nil, err
+	}
 	party, prepared, err := s.party(ctx, r)
 	if err != nil {
 		return nil, err
@@ -205,13 +208,24 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	}
 	report := r.Report(party.Rows)
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
+	report.NotConverged = sealed.NotConverged(m)
 	if s.active() {
-		report.Trained = &jobs.Training{Iterations: s.params.Iterations * max(1, s.params.Outer)}
+		report.Trained = &jobs.Training{Iterations: m.Iterations}
 		if err := trainingFigures(r, report, prepared.own, m, nil, s.member.Workers); err != nil {
 			r.Warn("there will be nothing to hold the model against: " + err.Error())
 		}
 	}
 	return report, nil
+}
+
+// ofThisVersion refuses a contract of a training that opens scores of its rows, which parties signed under an earlier
+// version.
+func ofThisVersion(c *contract.Contract) error {
+	if slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.Kind == sealed.Scores }) {
+		return fmt.Errorf("the contract of job %q opens scores of training rows, as trainings with loss = \"logistic\" did "+
+			"in an earlier version of this program: propose the job anew", c.Job.Name)
+	}
+	return nil
 }
 
 // prepared is what a model part keeps of a table.

@@ -176,7 +176,7 @@ out of each node and into it, and --delay one way.
 
 With --bins scorecards in place of kernels, in sealed jobs alone:
 
-   hanselab sealed --sets defaultcredit --bins 10 --ring 64 --loss logistic`,
+   hanselab sealed --sets defaultcredit --bins 10 --loss logistic`,
 		dataFlag(&o.Data, "the data sets"),
 		words("sets", &o.Sets, "`SETS` to measure", "a9a", "defaultcredit", "phishing"),
 		rowsFlag(&o.Rows),

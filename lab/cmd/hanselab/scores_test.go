@@ -15,8 +15,8 @@ func TestScores(t *testing.T) {
 	labtest.WriteTinySet(t, filepath.Join(dir, "phishing.gz"))
 	var r regulariser.RoundReport
 	hanselab(t, &r, "scores", "--data", dir, "--sets", "phishing", "--features", "64", "--json")
-	if len(r.Runs) != 5 {
-		t.Fatalf("got %d models, want 5", len(r.Runs))
+	if len(r.Runs) != 4 {
+		t.Fatalf("got %d models, want 4", len(r.Runs))
 	}
 	for _, x := range r.Runs {
 		coarse, fine := x.Grids[0], x.Grids[len(x.Grids)-1]

@@ -58,12 +58,15 @@ func sumRing(ring int) int64 {
 }
 
 // Features in words of 32 bits: of products with one another as many rows fit a window as gramRows says, with labels
-// and with derivatives of the logistic loss as many as the others do. Windows are of whole blocks.
+// and with derivatives of the logistic loss as many as the others do. Bins are 0 or 1, so that only those with
+// derivatives and with slopes, which have more bits, are few. Windows are of whole blocks, but those with slopes.
 const (
-	smallRing      = 32
-	gramRows       = 8128
-	labelRows      = 4080
-	derivativeRows = 1020
+	smallRing         = 32
+	gramRows          = 8128
+	labelRows         = 4080
+	derivativeRows    = 7883
+	binDerivativeRows = 497
+	slopeRows         = 1706
 )
 
 // windowBytes is what lifting sums of windows of n rows sends: their Gram matrices, columns, and products with labels,
@@ -72,10 +75,13 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 	if p.Ring != smallRing {
 		return 0, 0
 	}
-	d, block := int64(p.Features), min((4<<20)/wordBytes/p.Features, labelRows)
-	labels := p.Loss == kernel.Square.String()
-	if !labels {
-		block = min(block, derivativeRows)
+	d, block := int64(p.Features), (4<<20)/wordBytes/p.Features
+	labels, products, derivatives := p.Loss == kernel.Square.String(), gramRows, derivativeRows
+	if p.Binned() {
+		products, derivatives = n, binDerivativeRows
+		block = min(block, derivatives)
+	} else {
+		block = min(block, labelRows)
 	}
 	ends := func(from, to, most int) (list []int) { // of windows
 		start := from
@@ -87,10 +93,10 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 		return append(list, to)
 	}
 	if !labels {
-		step = truncatedBytes(smallRing, int64(len(ends(0, n, derivativeRows)))*d)
+		step = truncatedBytes(smallRing, int64(len(ends(0, n, derivatives)))*(d+1))
 	}
 	sums, from := int64(0), 0
-	for _, to := range ends(0, n, gramRows) {
+	for _, to := range ends(0, n, products) {
 		sums += d*(d+1)/2 + d
 		if labels {
 			sums += int64(len(ends(from, to, labelRows))) * (d + 1)
@@ -100,8 +106,9 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 	return truncatedBytes(smallRing, sums), step
 }
 
-// trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md.
-func trainingBytes(p fdskl.Params, rows int) int64 {
+// trainingBytes is the payload under masks and pads of a sealed training, from the formulas of docs/sealed.md, of
+// which so many outer steps were taken.
+func trainingBytes(p fdskl.Params, rows, outer int) int64 {
 	n, d, k, sums := int64(rows), int64(p.Features), int64(p.Ring), sumRing(p.Ring)
 	steps := int64(p.Iterations)*truncatedBytes(64, 2*runs*d) + truncatedBytes(64,
 		(runs-1)*d+runs*d) // and multiples, and roundings
@@ -114,10 +121,75 @@ func trainingBytes(p fdskl.Params, rows int) int64 {
 	if p.Loss == kernel.Square.String() {
 		return total + n*k/8 + truncatedBytes(sums, d) + steps
 	}
-	e := int64(p.Outer)
-	total += e * (n*k/8 + truncatedBytes(sums, d) + each + steps)
-	scores := truncatedBytes(k, n) + truncatedBytes(sums, 1)
-	return total + (e-1)*(scores+openedBytes(openingBits(p, sealed.Scores, true), n))
+	total += n*k/8 + 2*wordBytes // events, and where the steps begin
+	for e := range outer {
+		total += truncatedBytes(sums, d+1) + each + steps
+		if e > 0 {
+			total += truncatedBytes(sums, 1) + sigmoidBytes(p, n)
+		}
+		if p.Binned() {
+			total += progressBytes(d, e, p.Outer)
+		}
+		switch {
+		case p.Binned() && e == 0:
+			total += truncatedBytes(64, d*(d+1)/2) // the Gram matrix, of even weights
+		case p.Binned() && e < lastWeighed:
+			total += weighedBytes(d, sampled(n, 1<<12, 32))
+		case p.Binned() && e == lastWeighed:
+			total += weighedBytes(d, sampled(n, 1<<13, 8))
+		}
+	}
+	return total
+}
+
+// lastWeighed is the step, from 0, that makes the last weighed Gram matrix.
+const lastWeighed = 5
+
+// sampled is how many of n rows a sample of one in share has: n over a power of two, and least or more.
+func sampled(n, least, share int64) int64 {
+	least = max(least, n/share)
+	for n/2 >= least {
+		n /= 2
+	}
+	return n
+}
+
+// sigmoidBytes is what the probabilities of n rows send: two turns of 16 bits, the two factors of 16 sines, and two
+// halves. Factors of cosines have 48 bits at the least.
+func sigmoidBytes(p fdskl.Params, n int64) int64 {
+	factors := int64(p.Ring)
+	if !p.Binned() {
+		factors = max(factors, 48)
+	}
+	return n * (2*2 + 2*16*factors/8 + 2*int64(p.Ring)/8)
+}
+
+// weighedBytes is what a Gram matrix of m rows sends, each weighed by its slope: the slopes, bins times slopes at each
+// of the three, the sums of windows, means and the matrix, and the iteration for 1 over the mean weight.
+func weighedBytes(d, m int64) int64 {
+	const inverse = 2 * 12 // truncations
+	triangle, windows := d*(d+1)/2, (m+slopeRows-1)/slopeRows
+	total := m*(2*2+(2*16+2)*smallRing/8) + rss.Roles*m*d*smallRing/8 + truncatedBytes(smallRing, windows*(triangle+d+1))
+	return total + truncatedBytes(64, d+1+2*d+triangle+inverse) + wordBytes
+}
+
+// progressBytes is what measuring step e, from 0, of at most so many, and taking a part of it sends: the length and the
+// distance, whose 42 bits are compared with limits by trees of carries. Of the distance there are two from the fifth
+// step on, and four after the last.
+func progressBytes(d int64, e, most int) int64 {
+	const width, carries = 42, 20 + 10 + 5 + 3 + 1 + 1
+	limits := int64(15)
+	if e+1 >= min(5, most) {
+		limits += 2
+	}
+	if e+1 == most {
+		limits += 2
+	}
+	total := truncatedBytes(64, d+2+limits*(width+2*carries+1)+runs*d+1) + limits*width*wordBytes
+	if e > 0 {
+		total += truncatedBytes(64, 2) // what the base moves by
+	}
+	return total
 }
 
 // Of the norm's order of magnitude so many values are truncated on the way, the label holder shares so many bits, and
@@ -139,14 +211,15 @@ func zBytes(p fdskl.Params, rows int) int64 {
 	if err != nil || p.ZScores == "" {
 		return 0
 	}
-	n, d, k := int64(rows), int64(p.Features), int64(p.Ring)
+	n, d := int64(rows), int64(p.Features)
 	total := int64(inverses)*truncatedBytes(64, d*d+d*(d+1)/2) + truncatedBytes(64, d*d+2*d) // M, and what comes of it
 	total += int64(roots) * truncatedBytes(64, 3*d)
 	total += truncatedBytes(64, d) + openedBytes(openingBits(p, sealed.ZScores, true), d)
 	if p.Loss == kernel.Square.String() {
 		return total + truncatedBytes(64, 2*d+2) // the residual variance
 	}
-	return total + (n+1)*k/8 + truncatedBytes(k, n*d+d+d*(d+1)/2) // rows weighed, their means and matrix
+	// the information matrix, once more with finer bits
+	return total + truncatedBytes(64, 1+d*(d+1)/2) + weighedBytes(d, sampled(n, 1<<14, 8))
 }
 
 // scoringBytes is that of scoring rows.

@@ -19,9 +19,6 @@ import (
 	"github.com/hanse-project/hanse/lab/floatsteps"
 )
 
-// exactOuter is how many outer steps with exact solutions stand for the minimum of a loss that is not the square.
-const exactOuter = 60
-
 // openModel is a sealed model learned again in floating point, from all parties' model parts and columns.
 type openModel struct {
 	params fdskl.Params
@@ -150,47 +147,27 @@ func (m *openModel) stepped(lambda float64, got []float64) (best *mat.VecDense, 
 	return best, intercept, nil
 }
 
-// fit returns coefficients and intercept by the job's steps, or exactly.
+// fit returns coefficients and intercept by the job's steps, or at the minimum.
 func (m *openModel) fit(exact bool) (*mat.VecDense, float64, error) {
-	solve := m.steps
-	if exact {
-		var factor mat.Cholesky
-		if !factor.Factorize(m.gram) {
-			return nil, 0, errors.New("the system of equations is singular")
-		}
-		solve = func(right *mat.VecDense) *mat.VecDense {
-			x := mat.NewVecDense(right.Len(), nil)
-			factor.SolveVecTo(x, right) // its error is a warning of a large condition number
-			return x
-		}
+	n, _ := m.z.Dims()
+	switch {
+	case m.loss != kernel.Square && exact:
+		return floatsteps.Optimum(m.z, m.y, m.lambda*m.kappa/m.s0*float64(m.weight)/2)
+	case m.loss != kernel.Square:
+		beta, intercept := floatsteps.Outer(m.z, m.y, m.params.Outer, m.s0*2/float64(n*m.weight), m.lambda, m.steps)
+		return beta, intercept, nil
 	}
-	if m.loss == kernel.Square {
-		right, mean := m.side(m.y)
-		return solve(right), mean, nil
+	right, mean := m.side(m.y)
+	if !exact {
+		return m.steps(right), mean, nil
 	}
-	outer := m.params.Outer
-	if exact {
-		outer = exactOuter
+	var factor mat.Cholesky
+	if !factor.Factorize(m.gram) {
+		return nil, 0, errors.New("the system of equations is singular")
 	}
-	beta, intercept := m.newton(outer, solve)
-	return beta, intercept, nil
-}
-
-// newton takes outer steps with the fixed Gram matrix.
-func (m *openModel) newton(outer int, solve func(*mat.VecDense) *mat.VecDense) (*mat.VecDense, float64) {
-	n, d := m.z.Dims()
-	beta, intercept := mat.NewVecDense(d, nil), 0.0
-	g := make([]float64, n)
-	for range outer {
-		for j, f := range floatsteps.Scores(m.z, beta, intercept) {
-			g[j] = -m.loss.Derivative(f, m.y[j]) / m.kappa
-		}
-		right, mean := m.side(g)
-		right.AddScaledVec(right, -m.lambda, beta)
-		intercept += mean
-		beta.AddVec(beta, solve(right))
-	}
-	return beta, intercept
+	x := mat.NewVecDense(right.Len(), nil)
+	factor.SolveVecTo(x, right) // its error is a warning of a large condition number
+	return x, mean, nil
 }
 
 // side returns the right side of targets, and their mean.
@@ -227,7 +204,13 @@ func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) e
 	}
 	r.Error = fdskl.TestError(got, labels.Values, models[0])
 	r.AUC = areaUnder(got, labels.Values)
+	if m.loss == kernel.Logistic {
+		r.Calibration = calibration(got, labels.Values)
+	}
 	for _, exact := range []bool{false, true} {
+		if !exact && !r.stepped() {
+			continue
+		}
 		solve := func() (*mat.VecDense, float64, error) { return m.stepped(models[0].Regulariser(), got) }
 		if exact {
 			solve = func() (*mat.VecDense, float64, error) { return m.fit(true) }
@@ -246,6 +229,20 @@ func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) e
 		}
 	}
 	return nil
+}
+
+// stepped reports whether the job's steps can be taken again: a scorecard of the logistic loss takes them from rows
+// that a coin draws.
+func (r *Result) stepped() bool { return r.Bins == 0 || r.Loss == kernel.Square.String() }
+
+// calibration is the mean probability that scores tell, over the share of the second class.
+func calibration(scores, labels []float64) float64 {
+	var told, share float64
+	for i, x := range scores {
+		told += 1 / (1 + math.Exp(-x))
+		share += (1 + labels[i]) / 2
+	}
+	return told / share
 }
 
 // readScores reads a scores file in the order of a table's ids.

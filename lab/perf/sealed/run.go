@@ -26,25 +26,27 @@ type Result struct {
 	Ring     int     `json:"ring"`
 	Loss     string  `json:"loss"`
 	Steps    int     `json:"steps"`
-	Outer    int     `json:"outer,omitempty"`
+	Outer    int     `json:"outer,omitempty"` // steps taken
 	Seed     uint64  `json:"seed"`
 	Load     float64 `json:"load"` // of the machine at the start
 
 	Bins   int     `json:"bins,omitempty"` // of each column of numbers, about; 0: a kernel
 	Lambda float64 `json:"lambda"`
 
-	Error      float64 `json:"test_error"`
-	AUC        float64 `json:"auc"`
-	RowBytes   float64 `json:"row_bytes"`   // to share a row's features
-	FloatError float64 `json:"float_error"` // the same steps and phases in floating point
-	ExactError float64 `json:"exact_error"` // the exact solution for the same phases
-	Masked     float64 `json:"masked_error"`
-	Clear      float64 `json:"clear_error"`
-	RMS        float64 `json:"rms_to_float"`   // of scores of test rows
-	ExactRMS   float64 `json:"rms_to_exact"`   // of scores of test rows
-	Flips      int     `json:"flips_to_float"` // labels of test rows
-	ExactFlips int     `json:"flips_to_exact"` // labels of test rows
-	Tested     int     `json:"rows_test"`
+	Error float64 `json:"test_error"`
+	AUC   float64 `json:"auc"`
+	// mean probability of test rows over the share of the second class; of the logistic loss
+	Calibration float64 `json:"mean_probability_to_share,omitempty"`
+	RowBytes    float64 `json:"row_bytes"`   // to share a row's features
+	FloatError  float64 `json:"float_error"` // the same steps and phases in floating point
+	ExactError  float64 `json:"exact_error"` // the exact solution for the same phases
+	Masked      float64 `json:"masked_error"`
+	Clear       float64 `json:"clear_error"`
+	RMS         float64 `json:"rms_to_float"`   // of scores of test rows
+	ExactRMS    float64 `json:"rms_to_exact"`   // of scores of test rows
+	Flips       int     `json:"flips_to_float"` // labels of test rows
+	ExactFlips  int     `json:"flips_to_exact"` // labels of test rows
+	Tested      int     `json:"rows_test"`
 
 	Seconds       float64 `json:"train_seconds"`
 	Columns       float64 `json:"columns_seconds"`   // of the time, until all features are shared and in the sums
@@ -89,7 +91,7 @@ func (l *sealedLab) measure(ctx context.Context, c sealedCase) (*Result, error) 
 		return nil, err
 	}
 	p := c.sealedParams(data)
-	r := &Result{Set: c.set.Name, Features: c.features, Ring: c.ring, Loss: c.loss, Steps: p.Iterations, Outer: p.Outer,
+	r := &Result{Set: c.set.Name, Features: c.features, Ring: p.Ring, Loss: c.loss, Steps: p.Iterations, Outer: p.Outer,
 		Seed: c.seed, Load: lab.Load(), Bins: c.bins}
 	r.Rows, r.Tested = data.Train[0].Rows(), data.Test[0].Rows()
 	for i := range l.repeat {
@@ -99,9 +101,9 @@ func (l *sealedLab) measure(ctx context.Context, c sealedCase) (*Result, error) 
 	}
 	if c.bins > 0 { // always sealed
 		fmt.Fprintf(l.log, "%s %d bins D=%d k=%d %s T=%d E=%d seed %d: %.2f s; error %.4f, AUC %.4f, float %.4f, "+
-			"exact %.4f; rms %.2g, %d flips; %.0f bytes a row, %.1f MB in all; load %.1f\n", r.Set, r.Bins, r.Features,
-			r.Ring, r.Loss, r.Steps, r.Outer, r.Seed, r.Seconds, r.Error, r.AUC, r.FloatError, r.ExactError, r.RMS, r.Flips,
-			r.RowBytes, float64(r.Payload)/1e6, r.Load)
+			"exact %.4f; rms to exact %.2g, %d flips; %.0f bytes a row, %.1f MB in all; load %.1f\n", r.Set, r.Bins, r.Features,
+			r.Ring, r.Loss, r.Steps, r.Outer, r.Seed, r.Seconds, r.Error, r.AUC, r.FloatError, r.ExactError, r.ExactRMS,
+			r.ExactFlips, r.RowBytes, float64(r.Payload)/1e6, r.Load)
 		return r, nil
 	}
 	if err := l.masked(ctx, c, data, r); err != nil {
@@ -173,10 +175,13 @@ func (l *sealedLab) sealed(ctx context.Context, c sealedCase, data *trial.Data, 
 		return err
 	}
 	p = models[0].Params // with the parties' bins
+	if p.Outer > 0 {
+		r.Outer = models[0].Iterations / p.Iterations
+	}
 	r.Features, r.Lambda = p.Features, float64(p.Lambda)
 	r.RowBytes = float64(featureBytes(p, r.Rows)) / float64(r.Rows)
 	r.Bytes, r.Busiest, r.BusiestIn, r.Payload = trained.out, trained.busiest, trained.busiestIn, trained.payload
-	r.Formula, r.ExpectedBytes = trainingBytes(p, r.Rows), expectedMemory(p)
+	r.Formula, r.ExpectedBytes = trainingBytes(p, r.Rows, r.Outer), expectedMemory(p)
 	r.Proxied = network.carried()
 	if err := network.slowed(r.Bytes); err != nil {
 		return err

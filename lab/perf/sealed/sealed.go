@@ -101,6 +101,9 @@ func sealedCases(ctx context.Context, run lab.Run, o Options) ([]sealedCase, err
 	}
 	if o.Bins > 0 {
 		o.Features = []int{0} // as many as there are bins
+		if !run.Given("ring") {
+			o.Ring = []int{0} // the job's own
+		}
 	}
 	var list []sealedCase
 	for i := range chosen {

@@ -127,30 +127,32 @@ func TestSealedFormulasAreTheContracts(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for _, loss := range []kernel.Loss{kernel.Square, kernel.Logistic} {
 		for _, ring := range []int{32, 48, 64} {
-			if ring == 48 && loss != kernel.Square {
-				continue
-			}
 			p := fdskl.Params{Active: names[:1], Loss: loss.String(), Features: 34, Iterations: 7, Ring: ring,
 				Sigma: 1, Lambda: 1e-4, Keeper: "b", Helper: "c"}
-			formulasHold(t, p, names)
-			p.Features = 514
-			formulasHold(t, p, names)
-			if ring == 32 {
+			if loss == kernel.Square || ring != 48 {
+				formulasHold(t, p, names, 5000)
+				p.Features = 514
+				formulasHold(t, p, names, 5000)
+			}
+			if (loss == kernel.Logistic) != (ring == smallRing) {
 				continue
 			}
 			p.BinParams = fdskl.BinParams{Bins: 4, PartyBins: []int{8, 9, 3, 7}, PartyColumns: []int{2, 3, 1, 2}}
-			formulasHold(t, p, names)
-			p.ZScores = "a"
-			formulasHold(t, p, names)
+			for _, rows := range []int{5000, 90_000} {
+				p.ZScores = ""
+				formulasHold(t, p, names, rows)
+				p.ZScores = "a"
+				formulasHold(t, p, names, rows)
+			}
 		}
 	}
 }
 
 // formulasHold counts what a job sends.
-func formulasHold(t *testing.T, p fdskl.Params, names []string) {
+func formulasHold(t *testing.T, p fdskl.Params, names []string, rows int) {
 	t.Helper()
 	p = sealed.WithDefaults(p.WithDefaults())
-	training, err := sealed.DiscloseTraining(p, names, 5000)
+	training, err := sealed.DiscloseTraining(p, names, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,9 @@ func formulasHold(t *testing.T, p fdskl.Params, names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, d := range map[int64]fdskl.Disclosure{trainingBytes(p, 5000): training, scoringBytes(p, 2500): scoring} {
+	for want, d := range map[int64]fdskl.Disclosure{
+		trainingBytes(p, rows, p.Outer): training, scoringBytes(p, 2500): scoring,
+	} {
 		var got int64
 		for _, o := range d.Operations {
 			if o.Class != "masked" {
@@ -171,8 +175,8 @@ func formulasHold(t *testing.T, p fdskl.Params, names []string) {
 			}
 		}
 		if got != want {
-			t.Errorf("%s, ring %d, %d bins, z-scores to %q: operations of %d bytes, the formula says %d", p.Loss, p.Ring, p.Bins,
-				p.ZScores, got, want)
+			t.Errorf("%s, ring %d, %d rows, %d bins, z-scores to %q: operations of %d bytes, the formula says %d", p.Loss,
+				p.Ring, rows, p.Bins, p.ZScores, got, want)
 		}
 	}
 }

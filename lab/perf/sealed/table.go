@@ -17,12 +17,15 @@ func sealedHead(r *Result) []string {
 
 // errorTable lays out errors and differences.
 func errorTable(runs []Result) *table.Table {
-	t := table.New("set", "D", "ring", "loss", "T", "seed", "test error", "same steps in float", "exact", "masked",
-		"clear", "rms to float", "flips", "rms to exact", "flips", "of rows")
+	t := table.New("set", "D", "ring", "loss", "T", "seed", "test error", "AUC", "mean p to share", "same steps in float",
+		"exact", "masked", "clear", "rms to float", "flips", "rms to exact", "flips", "of rows")
 	for i := range runs {
 		r := &runs[i]
-		t.Add(append(sealedHead(r), table.Cells("%.4f|%.4f|%.4f|%.4f|%.4f|%.2g|%v|%.2g|%v|%v", r.Error,
-			r.FloatError, r.ExactError, r.Masked, r.Clear, r.RMS, r.Flips, r.ExactRMS, r.ExactFlips, r.Tested)...)...)
+		t.Add(append(sealedHead(r), table.Cells("%.4f|%.4f|%s|%s|%.4f|%s|%s|%s|%s|%.2g|%v|%v", r.Error, r.AUC,
+			table.If(r.Calibration > 0, "%.4f", r.Calibration), table.If(r.stepped(), "%.4f", r.FloatError), r.ExactError,
+			table.If(r.Bins == 0, "%.4f", r.Masked), table.If(r.Bins == 0, "%.4f", r.Clear),
+			table.If(r.stepped(), "%.2g", r.RMS), table.If(r.stepped(), "%.0f", float64(r.Flips)), r.ExactRMS, r.ExactFlips,
+			r.Tested)...)...)
 	}
 	return t
 }

@@ -1,0 +1,363 @@
+package sealed
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/secagg/rss"
+)
+
+// The logistic loss wants p(s) = 1 / (1 + exp(-s)) of every training row's score s, on shares. Over a full turn of
+// 64 deviations, s modulo 64 as an angle,
+//
+//	p(s) = 1/2 + sum_i c_i sin(k_i s'),   s' = 2 pi s / 64,   k_i = 1, 3, ..., 31,
+//
+// is right within 4e-5 for |s| <= 16, within 4e-4 for |s| <= 24, and between 0 and 1 but for as much for every s.
+//
+//  1. Keeper and helper send the label holder the upper 16 bits of their terms of the score modulo a turn, each under a
+//     pad that only these two know. With its own term the label holder has A = s + r: uniform, where the other two know
+//     r, the sum of both pads.
+//  2. sin(k(A - r)) = sin kA cos kr - cos kA sin kr: of each product the label holder knows one factor, and keeper and
+//     helper the other. The label holder splits its factors, times c, in two random parts, as with features: one
+//     follows from a pad that it shares with one of the two, the other goes to the late one of them.
+//  3. Keeper and helper each add up their products and tell each other the sum, less a component of p, which is a pad.
+//
+// Every factor is rounded up or down at random, with the right mean, and never to the nearest: an error that is the
+// same for many rows would move the model, one that is not is lost among the labels. The two that multiply by cos kr
+// draw the same number for it. The slope p (1 - p) is p's derivative, and comes of the same factors.
+
+// The kinds of the messages of the sigmoid.
+const (
+	kindTurns         = "score turns"   // of the keeper and the helper, padded, to the label holder
+	kindSines         = "sines"         // the label holder's factors, to the keeper or the helper
+	kindProbabilities = "probabilities" // between the keeper and the helper
+	kindSlopes        = "slopes"        // the same, of p (1 - p)
+)
+
+// Constants of the sigmoid.
+const (
+	sines     = 16
+	turnRange = 6  // a full turn is 2^6 deviations
+	turnBits  = 16 // of a score as a turn
+	sineBits  = 28 // behind the point of the table that factors are rounded from
+	rateBits  = 20 // behind the point of what the slope's sines are multiplied by
+	drawBits  = 16 // of what decides whether a factor is rounded up
+
+	mostProbability = 1.03 // of |p|, however its factors are rounded
+	mostSlope       = 1.2  // of 4 p (1 - p)
+)
+
+// The uses of the pads of a sigmoid.
+const (
+	useTurnOne   = rss.FirstFree + 21 // over the keeper's turns
+	useTurnTwo   = rss.FirstFree + 22 // over the helper's
+	useDraws     = rss.FirstFree + 23 // rounds the factors of keeper and helper
+	useOwnDraws  = rss.FirstFree + 24 // rounds the label holder's
+	useSines     = rss.FirstFree + 25 // the early one's parts of these
+	useSecondary = rss.FirstFree + 26 // component 2
+	usePrimary   = rss.FirstFree + 27 // component 1
+)
+
+// sigmoidWeights are c: the least squares of p(s) - 1/2 on [-16, 16].
+var sigmoidWeights = [sines]float64{
+	0.6266374992033051, 0.1847004089489984, 0.08803747866693673, 0.045946800049605954,
+	0.024559685464793812, 0.013216915239542592, 0.007126689148896162, 0.003844952531753059,
+	0.002074761046006249, 0.0011195998374841703, 0.0006041834127562217, 0.0003260381352191219,
+	0.00017594686516879564, 9.494538090607821e-05, 5.123895488892569e-05, 2.7648461052701094e-05,
+}
+
+// waves say in which words a sigmoid is shared, and how many sines it has.
+type waves struct {
+	turn   int // bits of a score as a turn
+	sines  int // of sigmoidWeights
+	ring   int // of the factors, and of sums of their products
+	holder int // bits behind the point of the label holder's factors
+	pair   int // of the keeper's and the helper's
+	drop   int // bits that are dropped of sums
+}
+
+// point is how many bits behind the point a result has.
+func (w waves) point() int { return w.holder + w.pair - w.drop }
+
+// waves returns those of p, which has as many bits behind the point as labels.
+func (s *scales) waves() waves {
+	w := waves{turn: turnBits, sines: sines, ring: wordBits, holder: 10, pair: 8}
+	switch {
+	case s.counted:
+		w.ring, w.holder, w.pair = ringSmall, 11, 9
+	case s.lifts(): // as with features
+		w.ring, w.holder, w.pair, w.drop = factorRing, 12, 12, factorRing-ringSmall
+	}
+	return w
+}
+
+// slopeWaves returns those of p (1 - p), of bins alone: coarser, so that sums of many of them stay in words of 32 bits.
+func slopeWaves() waves {
+	return waves{turn: turnBits, sines: sines, ring: ringSmall, holder: 11, pair: 7}
+}
+
+// angle is the angle of sine i of a turn, 2^16 of which are a full one.
+func (w waves) angle(turn uint64, i int) uint16 {
+	return uint16(turn<<(turnBits-w.turn)) * uint16(2*i+1)
+}
+
+// sineTable has the cosine of every turn, with sineBits behind the point: keeper and helper must have the same.
+var sineTable = sync.OnceValue(func() *[1 << turnBits]int64 {
+	t := new([1 << turnBits]int64)
+	for i := range t {
+		t[i] = int64(math.RoundToEven(math.Ldexp(kernel.Cosine(uint16(i)), sineBits)))
+	}
+	return t
+})
+
+// quarter is a quarter of a turn: the sine of a turn is the cosine of a quarter less.
+const quarter = 1 << (turnBits - 2)
+
+// rates are by how much a sine's angle grows in a deviation, 2 pi k / 64, with rateBits behind the point.
+func rates() (list [sines]int64) {
+	for i := range list {
+		list[i] = int64(math.RoundToEven(math.Ldexp(math.Pi*float64(2*i+1), rateBits+1-turnRange)))
+	}
+	return list
+}
+
+// curveRows is how many rows of a sigmoid are under way at once.
+const curveRows = 1 << 14
+
+// curve is some rows of a sigmoid.
+type curve struct {
+	*trainer
+	waves
+	kind string
+	rows int
+	late rss.Role // the label holder's factors go to it
+	step rss.Step
+}
+
+// probabilities shares p of all rows, at the scale of derivatives, from the terms of their scores, scale sz+bs.
+func (t *trainer) probabilities(ctx context.Context, turn int, terms []uint64) (rss.Share, error) {
+	return t.sigmoid(ctx, kindProbabilities, turn, t.waves(), t.Rows, terms)
+}
+
+// slopes shares 4 p (1 - p) of n rows, scale slopeBits.
+func (t *trainer) slopes(ctx context.Context, turn, n int, terms []uint64) (rss.Share, error) {
+	return t.sigmoid(ctx, kindSlopes, turn, slopeWaves(), n, terms)
+}
+
+// sigmoid shares either of n rows. Keeper and helper change places from one run of rows to the next.
+func (t *trainer) sigmoid(ctx context.Context, kind string, turn int, w waves, n int, terms []uint64) (rss.Share,
+	error) {
+	out := rss.Zero(t.role, n)
+	for lo := 0; lo < n; lo += curveRows {
+		hi := min(lo+curveRows, n)
+		c := &curve{trainer: t, waves: w, kind: kind, rows: hi - lo, late: rss.Helper}
+		if (turn+lo/curveRows)%2 == 1 {
+			c.late = rss.Keeper
+		}
+		c.step = t.three.Begin(fmt.Sprintf("sigmoid|%q|%d|%d|%v|%v", kind, lo, hi, w, c.late))
+		var own []uint64
+		if t.role != rss.Outside {
+			own = terms[lo:hi]
+		}
+		some, err := c.share(ctx, own)
+		if err != nil {
+			return rss.Share{}, err
+		}
+		copy(out.Slice(lo, hi).X, some.X)
+		copy(out.Slice(lo, hi).Y, some.Y)
+	}
+	return out, nil
+}
+
+// share shares the sigmoid of the curve's rows from the terms of their scores.
+func (c *curve) share(ctx context.Context, terms []uint64) (rss.Share, error) {
+	turns, err := c.padded(ctx, terms)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	parts, err := c.parts(ctx, turns)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	half, err := c.half(turns, parts)
+	if err != nil {
+		return rss.Share{}, err
+	}
+	return c.exchange(ctx, half)
+}
+
+// padded returns A at the label holder, and r at keeper and helper. A floor is half a unit less than a term on the
+// mean: the helper adds one unit for the two floors, and the label holder rounds to the nearest unit.
+func (c *curve) padded(ctx context.Context, terms []uint64) ([]uint64, error) {
+	one, err := c.step.Words(rss.LabelHolder, useTurnOne, c.turn, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	two, err := c.step.Words(rss.LabelHolder, useTurnTwo, c.turn, c.rows)
+	if err != nil {
+		return nil, err
+	}
+	unit := c.sz + c.bs + turnRange - c.turn // bits of a term below a unit of the turn
+	var sent [rss.Roles][]uint64
+	var turns []uint64 // that this party knows
+	switch c.role {
+	case rss.LabelHolder:
+		sent[rss.Keeper], sent[rss.Helper] = make([]uint64, c.rows), make([]uint64, c.rows)
+	case rss.Keeper:
+		sent[rss.Keeper] = make([]uint64, c.rows)
+		for j, x := range terms {
+			sent[rss.Keeper][j] = x>>unit + one[j]
+		}
+	case rss.Helper:
+		sent[rss.Helper] = make([]uint64, c.rows)
+		for j, x := range terms {
+			sent[rss.Helper][j] = x>>unit + two[j] + 1
+		}
+	}
+	for _, from := range []rss.Role{rss.Keeper, rss.Helper} {
+		if err := c.three.Pass(ctx, kindTurns, from, rss.LabelHolder, c.turn, c.rows, sent[from]); err != nil {
+			return nil, err
+		}
+	}
+	if c.role == rss.Outside {
+		return nil, nil
+	}
+	turns = make([]uint64, c.rows)
+	for j := range turns {
+		if c.role == rss.LabelHolder {
+			turns[j] = (terms[j]+1<<(unit-1))>>unit + sent[rss.Keeper][j] + sent[rss.Helper][j]
+		} else {
+			turns[j] = one[j] + two[j]
+		}
+	}
+	return turns, nil
+}
+
+// parts returns keeper's and helper's parts of the label holder's factors: for each row the sines of kA times c, then
+// the cosines.
+func (c *curve) parts(ctx context.Context, turns []uint64) ([]uint64, error) {
+	each := 2 * c.sines
+	n := each * c.rows
+	early, err := c.step.Words(c.late, useSines, c.ring, n)
+	if err != nil {
+		return nil, err
+	}
+	draws, err := c.step.Words(c.late, useOwnDraws, drawBits, n)
+	if err != nil {
+		return nil, err
+	}
+	var late []uint64
+	switch c.role {
+	case rss.LabelHolder:
+		late = make([]uint64, n)
+		table := sineTable()
+		for j, turn := range turns {
+			for i, weight := range sigmoidWeights[:c.sines] {
+				angle, at := c.angle(turn, i), j*each+i
+				late[at] = c.factor(weight, table[angle-quarter], draws[at]) - early[at]
+				late[at+c.sines] = c.factor(weight, table[angle], draws[at+c.sines]) - early[at+c.sines]
+			}
+		}
+	case c.late:
+		late = make([]uint64, n)
+	}
+	if err := c.three.Pass(ctx, kindSines, rss.LabelHolder, c.late, c.ring, n, late); err != nil {
+		return nil, err
+	}
+	if c.role == c.late {
+		return late, nil
+	}
+	return early, nil
+}
+
+// factor rounds a sine times its weight up or down: the label holder alone computes it.
+func (c *curve) factor(weight float64, sine int64, draw uint64) uint64 {
+	x := math.Ldexp(weight*float64(sine), c.holder-sineBits)
+	return uint64(int64(math.Floor(x + math.Ldexp(float64(draw), -drawBits))))
+}
+
+// half returns one party's part of the result, of keeper and helper.
+func (c *curve) half(turns, parts []uint64) ([]uint64, error) {
+	each := 2 * c.sines
+	draws, err := c.step.Words(rss.LabelHolder, useDraws, drawBits, each*c.rows)
+	if err != nil || c.role != rss.Keeper && c.role != rss.Helper {
+		return nil, err
+	}
+	table, slope, times := sineTable(), c.kind == kindSlopes, rates()
+	fine := sineBits + rateBits - c.pair
+	rounded := func(sine, rate int64, draw uint64) uint64 {
+		return uint64((sine*rate + int64(draw)<<(fine-drawBits)) >> fine)
+	}
+	half := make([]uint64, c.rows)
+	for j, turn := range turns {
+		var sum uint64
+		for i := range c.sines {
+			angle, at, rate := c.angle(turn, i), j*each+i, int64(1<<rateBits)
+			if slope {
+				rate = times[i]
+			}
+			cos := rounded(table[angle], rate, draws[at])
+			sin := rounded(table[angle-quarter], rate, draws[at+c.sines])
+			if slope {
+				sum += parts[at+c.sines]*cos + parts[at]*sin
+			} else {
+				sum += parts[at]*cos - parts[at+c.sines]*sin
+			}
+		}
+		half[j] = sum
+		if c.role == rss.Helper && !slope {
+			half[j] += 1 << (c.holder + c.pair - 1)
+		}
+	}
+	if c.drop > 0 {
+		drop(c.role, half)
+	}
+	return half, nil
+}
+
+// exchange shares what keeper and helper have halves of.
+func (c *curve) exchange(ctx context.Context, half []uint64) (rss.Share, error) {
+	bits := c.ring - c.drop
+	var components [rss.Roles][]uint64
+	var err error
+	if components[1], err = c.step.Words(rss.Keeper, usePrimary, bits, c.rows); err != nil {
+		return rss.Share{}, err
+	}
+	if components[2], err = c.step.Words(rss.Helper, useSecondary, bits, c.rows); err != nil {
+		return rss.Share{}, err
+	}
+	var sent [rss.Roles][]uint64 // of keeper and helper
+	if half != nil {
+		own, other := components[2], rss.Keeper+rss.Helper-c.role
+		if c.role == rss.Helper {
+			own = components[1]
+		}
+		for j := range half {
+			half[j] -= own[j]
+		}
+		sent[c.role], sent[other] = half, make([]uint64, c.rows)
+	}
+	ends := make([]func(context.Context) error, 0, 2)
+	for _, from := range []rss.Role{rss.Keeper, rss.Helper} {
+		end, err := c.three.BeginPass(ctx, c.kind, from, rss.Keeper+rss.Helper-from, bits, c.rows, sent[from])
+		if err != nil {
+			return rss.Share{}, err
+		}
+		ends = append(ends, end)
+	}
+	for _, end := range ends {
+		if err := end(ctx); err != nil {
+			return rss.Share{}, err
+		}
+	}
+	if half != nil {
+		components[0] = sent[rss.Keeper]
+		for j, w := range sent[rss.Helper] {
+			components[0][j] += w
+		}
+	}
+	return rss.Components(c.role, components), nil
+}
