@@ -75,8 +75,20 @@ type Model struct {
 	ToGo float64 `cbor:"35,keyasint,omitempty"`
 }
 
-// NotConverged says in words that the solver did not reach the optimum; "" where it did.
+// FarthestToGo is up to how many standard errors a sealed training tells how far its optimum is.
+const FarthestToGo = 32
+
+// NotConverged says in words that the solver did not reach the optimum; "" where it did. Of a sealed training ToGo is a
+// bound, and one of a kernel never knows.
 func (m *Model) NotConverged() string {
+	if m.Privacy == Sealed && m.ToGo > 0 {
+		far := fmt.Sprintf("up to %.0f", m.ToGo)
+		if m.ToGo > FarthestToGo {
+			far = fmt.Sprintf("more than %d", FarthestToGo)
+		}
+		return fmt.Sprintf("not converged: %s standard errors to go after %d steps, so that no points and no z-scores open; "+
+			"a larger lambda, fewer bins or more outer", far, m.Iterations/max(1, m.Params.Iterations))
+	}
 	after := fmt.Sprintf(" after %d iterations", m.Iterations)
 	if m.Iterations == 1 {
 		after = " after 1 iteration"

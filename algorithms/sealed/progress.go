@@ -39,7 +39,9 @@ const (
 )
 
 // distances are the limits of q; below the first the steps are done.
-func distances() [distanceLimits]float64 { return [...]float64{0.25, 16, 1024} }
+func distances() [distanceLimits]float64 {
+	return [...]float64{0.25, 16, fdskl.FarthestToGo * fdskl.FarthestToGo}
+}
 
 // toGo is how many standard errors are to go at most where q passes so many limits, 0 where it passes none.
 func toGo(distance int) float64 {
@@ -50,20 +52,6 @@ func toGo(distance int) float64 {
 		return math.Sqrt(distances()[distance])
 	}
 	return math.MaxFloat64
-}
-
-// NotConverged says in words that a training did not reach its optimum; "" where it did, and of a kernel's, whose steps
-// are as many as its job says.
-func NotConverged(m *fdskl.Model) string {
-	if m.ToGo == 0 {
-		return ""
-	}
-	far := fmt.Sprintf("up to %.0f", m.ToGo)
-	if last := distances()[distanceLimits-1]; m.ToGo > math.Sqrt(last) {
-		far = fmt.Sprintf("more than %.0f", math.Sqrt(last))
-	}
-	return fmt.Sprintf("not converged: %s standard errors to go after %d steps, so that no points and no z-scores open; "+
-		"a larger lambda, fewer bins or more outer", far, m.Iterations/m.Params.Iterations)
 }
 
 // progress is what opens of a step.

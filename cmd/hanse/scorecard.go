@@ -71,7 +71,10 @@ func printCard(c *cli.Context, m *fdskl.Model, card *ownmodel.Card) error {
 	}
 	text := fmt.Sprintf("20 points double the odds of %s = %s; a row has the base and the points of its bins.",
 		terminal.Printable(card.Label), terminal.Printable(card.Class))
-	if m.Points == nil {
+	switch {
+	case card.NotConverged != "":
+		text = "The training is " + card.NotConverged + "."
+	case m.Points == nil:
 		text = "No points opened to this member: they stay shared unless a job says points = \"owners\", or names who is " +
 			"to learn them."
 	}

@@ -50,6 +50,8 @@ type Card struct {
 	Class string    `json:"class"`          // whose odds they are
 	Base  *int64    `json:"base,omitempty"` // of a row that is in no bin; nil where it did not open to this party
 	Rows  []CardRow `json:"bins"`
+
+	NotConverged string `json:"not_converged,omitempty"` // why points did not open, where the training says so
 }
 
 // CardOf reads a scorecard from a party's part of the model.
@@ -57,7 +59,7 @@ func CardOf(m *fdskl.Model, self string) (*Card, error) {
 	if !m.Params.Binned() {
 		return nil, fmt.Errorf("the model is one of a kernel and has no bins: scorecards are of jobs with algorithm \"glm\"")
 	}
-	c := &Card{Label: m.Params.Label, Class: m.Event()}
+	c := &Card{Label: m.Params.Label, Class: m.Event(), NotConverged: m.NotConverged()}
 	if m.Points != nil {
 		c.Base = turned(m, m.Points.Base)
 	}

@@ -208,7 +208,7 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	}
 	report := r.Report(party.Rows)
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
-	report.NotConverged = sealed.NotConverged(m)
+	report.NotConverged = m.NotConverged()
 	if s.active() {
 		report.Trained = &jobs.Training{Iterations: m.Iterations}
 		if err := trainingFigures(r, report, prepared.own, m, nil, s.member.Workers); err != nil {
