@@ -96,13 +96,6 @@ func (t *trainer) fixedStep(ctx context.Context, o *outer, s *system) error {
 	return nil
 }
 
-// Samples of the rows that the Gram matrix of a step is made of; the last one is kept for all steps behind.
-const (
-	leastSample, sampleShare = 1 << 12, 32
-	leastLast, lastShare     = 1 << 13, 8
-	lastWeighed              = 5 // the step, from 0, that makes the last one
-)
-
 // weighedStep solves with a Gram matrix whose rows are weighed as the scores say, and goes as far as that holds. At the
 // beginning all rows weigh the same.
 func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
@@ -147,11 +140,7 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 		return err
 	}
 	o.distance = p.distance
-	var w *weighed
-	if o.step > 0 {
-		w = o.weighed
-	}
-	return t.take(ctx, o, s, p, change, move, w)
+	return t.take(ctx, o, s, p, change, move)
 }
 
 // solved shares the solution of all runs for a right side.

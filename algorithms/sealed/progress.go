@@ -197,13 +197,13 @@ func (t *trainer) openedProgress(ctx context.Context, step int) (progress, error
 
 // take adds t times a step to the coefficients of all runs, and to the base what they take from its rows: it is the
 // score of a row at the means of all rows, and the step was made for one at the weighed means. move is what the base
-// moves by there, [1], scale coefBits; w is nil where all rows weigh the same.
-func (t *trainer) take(ctx context.Context, o *outer, s *system, p progress, change, move rss.Share, w *weighed) error {
+// moves by there, [1], scale coefBits.
+func (t *trainer) take(ctx context.Context, o *outer, s *system, p progress, change, move rss.Share) error {
 	d := t.features
 	move = move.Clone()
-	if w != nil {
+	if o.weighed != nil { // at the beginning all rows weigh the same
 		apart := s.means.Clone() // less the weighed means; both have as many bits behind the point
-		minus(apart, w.means)
+		minus(apart, o.weighed.means)
 		more, err := t.truncate(ctx, kindTaken, 0, wordBits, t.three.Dot(change.Slice(0, d), apart),
 			rss.Shift{Count: 1, Bits: centreBits})
 		if err != nil {

@@ -35,6 +35,13 @@ const (
 	weightSteps = 12      // of the iteration: enough for a weight of a hundredth of that
 )
 
+// Samples of the rows that the Gram matrix of a step is made of; the last one is kept for all steps behind.
+const (
+	leastSample, sampleShare = 1 << 12, 32
+	leastLast, lastShare     = 1 << 13, 8
+	lastWeighed              = 5 // the step, from 0, that makes the last one
+)
+
 // weighed is a Gram matrix of a sample's rows, each weighed by 4 p (1 - p), with what belongs to it.
 type weighed struct {
 	gram    rss.Share // [D, D], scale gs
