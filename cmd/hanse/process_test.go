@@ -202,7 +202,7 @@ func testSIGKILL(t *testing.T, victim, record string) {
 		t.Fatalf("the job ended before it could be killed\n%s", w.log("bank"))
 	}
 	w.kill(victim, syscall.SIGKILL)
-	awaitLog(t, w, "insurer", "paused: ", victim)
+	awaitLog(t, w, "insurer", "disconnected", "member="+victim)
 	w.start(victim)
 	interrupted := w.models(contract)
 	<-ended

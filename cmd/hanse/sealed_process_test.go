@@ -49,7 +49,7 @@ func TestSIGKILLOfASealedTraining(t *testing.T) {
 			t.Fatalf("the job ended before %s could be killed: %v\n%s", c.victim, err, w.log("bank"))
 		}
 		w.kill(c.victim, syscall.SIGKILL)
-		awaitLog(t, w, "retailer", "paused: ", c.victim)
+		awaitLog(t, w, "retailer", "disconnected", "member="+c.victim)
 		w.start(c.victim)
 	}
 	w.models(contract)
