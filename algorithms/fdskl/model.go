@@ -79,15 +79,22 @@ type Model struct {
 const FarthestToGo = 32
 
 // NotConverged says in words that the solver did not reach the optimum; "" where it did. Of a sealed training ToGo is a
-// bound, and one of a kernel never knows.
+// bound.
 func (m *Model) NotConverged() string {
 	if m.Privacy == Sealed && m.ToGo > 0 {
 		far := fmt.Sprintf("up to %.0f", m.ToGo)
 		if m.ToGo > FarthestToGo {
 			far = fmt.Sprintf("more than %d", FarthestToGo)
 		}
-		return fmt.Sprintf("not converged: %s standard errors to go after %d steps, so that no points and no z-scores open; "+
-			"a larger lambda, fewer bins or more outer", far, m.Iterations/max(1, m.Params.Iterations))
+		far = fmt.Sprintf("not converged: %s standard errors to go after %d steps", far,
+			m.Iterations/max(1, m.Params.SolverSteps()))
+		switch {
+		case m.Params.Binned():
+			return far + ", so that no points and no z-scores open; a larger lambda, fewer bins or more outer"
+		case m.ToGo > FarthestToGo:
+			far += ", so that scores say little"
+		}
+		return far + "; a larger lambda, fewer features or more outer"
 	}
 	after := fmt.Sprintf(" after %d iterations", m.Iterations)
 	if m.Iterations == 1 {

@@ -139,4 +139,24 @@ func TestHowFarIsSaidInWords(t *testing.T) {
 			t.Errorf("q %v: %q, want %q", c.q, got, c.want)
 		}
 	}
+	kernel := Params{Outer: 32, Iterations: 300, Features: 64}
+	card := Params{Outer: 8, Iterations: 60, Features: 64, BinParams: BinParams{Bins: 10}}
+	for _, c := range []struct {
+		p          Params
+		iterations int
+		toGo       float64
+		want       string
+	}{
+		{kernel, 32 * MostSolverSteps, 4, "up to 4 standard errors to go after 32 steps; a larger lambda, fewer features or " +
+			"more outer"},
+		{kernel, 32 * MostSolverSteps, math.MaxFloat64, "more than 32 standard errors to go after 32 steps, so that scores " +
+			"say little; a larger lambda, fewer features or more outer"},
+		{card, 8 * 60, 32, "up to 32 standard errors to go after 8 steps, so that no points and no z-scores open; a larger " +
+			"lambda, fewer bins or more outer"},
+	} {
+		m := &Model{Privacy: Sealed, Params: c.p, ToGo: c.toGo, Iterations: c.iterations}
+		if got, want := m.NotConverged(), "not converged: "+c.want; got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
 }

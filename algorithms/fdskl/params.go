@@ -39,6 +39,10 @@ const (
 	blockBytes = 1 << 20 // a block of angles is about this large
 )
 
+// MostSolverSteps is the most steps of the solver in an outer step of a sealed kernel with the logistic loss, where a
+// solution is a preconditioner alone.
+const MostSolverSteps = 24
+
 // Params is what a job says to this algorithm: its [parameters] table. Zero values stand for the
 // defaults that WithDefaults fills in.
 type Params struct {
@@ -70,19 +74,28 @@ type Params struct {
 	// sealed: the second of the three that hold shares; the first is the active party
 	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`
 	Helper string `toml:"helper,omitempty" cbor:",omitempty"` // sealed: the third; it may have no data
-	// sealed, logistic loss: E, the outer steps, default 5; with bins the most of them, default 8
+	// sealed, logistic loss: E, the most outer steps, default and largest 32; with bins default 8, largest 12
 	Outer int `toml:"outer,omitzero" cbor:",omitempty"`
 	// sealed: bits of a shared feature on the wire, 32, 48 or 64; the default is 32 where its rounding does not count
 	Ring int `toml:"ring,omitzero" cbor:",omitempty"`
 	// sealed: bits behind the point of an opened prediction; the default is 5 or 6, by the loss
 	ScoreBits int `toml:"score_bits,omitzero" cbor:",omitempty"`
 	// ScoreRange is, in sealed jobs, the magnitude below which a score must stay, in deviations of the target: what opens
-	// has no bits for more, and a larger one comes out as another. A power of two; the default is 8 or 16, by the loss.
+	// has no bits for more, and a larger one comes out as another. A power of two; the default is 8 to 64, by the loss.
 	ScoreRange int `toml:"score_range,omitzero" cbor:",omitempty"`
 	// sealed: "frobenius" (default), one number opens, or "public", none does
 	Bound string `toml:"bound,omitempty" cbor:",omitempty"`
 
 	BinParams
+}
+
+// SolverSteps is how many steps of the solver a sealed job takes for one solution: Iterations, and where an outer step
+// of a kernel begins with it MostSolverSteps of them at most, or one for each feature.
+func (p Params) SolverSteps() int {
+	if p.Outer > 0 && !p.Binned() {
+		return min(p.Iterations, MostSolverSteps, p.Features)
+	}
+	return p.Iterations
 }
 
 // WithDefaults returns p with every unset field at its default.

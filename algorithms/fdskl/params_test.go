@@ -59,8 +59,8 @@ func TestBadParameters(t *testing.T) {
 		{roles + "ring = \"auto\"\n", "parameters: line 3: ring: want an integer, got a string"},
 		{roles + "score_bits = 0\n", "score_bits is 0, want 1 to 16"},
 		{roles + "score_range = 0\n", "score_range is 0, want a power of two from 4 to 1024"},
-		{roles + "outer = 0\n", "outer is 0, want 1 to 64"},
-		{roles + "bins = 5\nloss = \"logistic\"\nouter = 0\n", "outer is 0, want 1 to 64"},
+		{roles + "outer = 0\n", "outer is 0, want 1 or more"},
+		{roles + "bins = 5\nloss = \"logistic\"\nouter = 0\n", "outer is 0, want 1 or more"},
 		{roles + "features = 33\n", "features is 33, want an even number: they are cosine and sine of half as many angles"},
 	} {
 		p, err := ParseParams([]byte(c.text), []string{"bank", "insurer", "telco"})

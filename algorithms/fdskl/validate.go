@@ -133,7 +133,7 @@ func (p Params) validateWritten(written func(...string) bool) error {
 		want  string
 	}{
 		{"ring", p.Ring, "32, 48 or 64"}, {"score_bits", p.ScoreBits, "1 to 16"},
-		{"score_range", p.ScoreRange, "a power of two from 4 to 1024"}, {"outer", p.Outer, "1 to 64"},
+		{"score_range", p.ScoreRange, "a power of two from 4 to 1024"}, {"outer", p.Outer, "1 or more"},
 	} {
 		if none := number.name == "outer" && p.WithDefaults().Loss == kernel.Square.String(); none {
 			continue

@@ -24,8 +24,8 @@ import (
 // them at once, and the number of the best one opens, choiceBits bits. The two matrices add up to that of all rows, on
 // which the steps are taken once more with that candidate, three times as always, and checked.
 //
-// For the other losses the candidate is that of the square loss with as much on the diagonal: the solution of the first
-// outer step, up to a factor.
+// For the other losses the candidate is that of the square loss with as much on the diagonal: about the solution of the
+// first outer step, up to a factor.
 //
 // A party that deviates can have other bits open in place of the number, as many and of its choice, such as whether one
 // error is larger than another by a number that it knows. The label holder, which tells all, may name any candidate.
@@ -151,15 +151,17 @@ func (t *trainer) keepChoice(number []byte) error {
 // validation solves for all candidates without the rows that are kept out, and shares the number of the best.
 func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) {
 	each, n := t.sides*t.features, len(t.candidates)
-	rest := &descent{trainer: t, kind: kindTrial, rounded: kindTrialRounded, precision: s.precision,
-		size: t.rightSize(s.reach) + s.size(), right: rss.Zero(t.role, n*each)}
+	precise := t.precisionFor(s.reach, t.Params.Iterations)
+	rest := &descent{trainer: t, kind: kindTrial, rounded: kindTrialRounded, precision: precise,
+		size: t.rightSize(s.reach) + precise.size(), right: rss.Zero(t.role, n*each), steps: t.Params.Iterations,
+		point: coefBits}
 	if t.role != rss.Outside {
 		rest.gram = s.gram.Clone()
 		minus(rest.gram, s.held)
 		first := s.labelSides.Slice(0, each).Clone()
 		minus(first, s.labelSides.Slice(each, 2*each))
 		for i := range n {
-			addTimes(rest.right.Slice(i*each, (i+1)*each), first, 1<<s.extra())
+			addTimes(rest.right.Slice(i*each, (i+1)*each), first, 1<<rest.extra())
 		}
 	}
 	kept := float64(t.Rows-t.heldOutRows()) / float64(t.Rows)

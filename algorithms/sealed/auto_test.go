@@ -145,12 +145,12 @@ func TestAutoIsTheSameStepsInTheClear(t *testing.T) {
 		"six classes, few":  {60, 0.3, fdskl.Params{Features: 40, Iterations: 60, Classes: 6}, 5e-3},
 		"small":             {200, 0.2, fdskl.Params{Features: 48, Iterations: 60, Ring: 32}, 1e-2},
 		"small, classes":    {160, 0, fdskl.Params{Features: 48, Iterations: 60, Ring: 32, Classes: 4}, 1e-2},
-		"small, logistic": {150, 0.1, fdskl.Params{Features: 32, Iterations: 40, Ring: 32, Loss: "logistic", Outer: 4},
+		"small, logistic": {150, 0.1, fdskl.Params{Features: 32, Iterations: 40, Ring: 32, Loss: "logistic"},
 			3e-2},
 		"compact":        {150, 0.2, fdskl.Params{Features: 48, Iterations: 60, Ring: 48}, 4e-2},
 		"a public bound": {150, 0.2, fdskl.Params{Features: 48, Iterations: 60, Bound: boundPublic}, 5e-3},
-		"logistic":       {150, 0.1, fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic", Outer: 4}, 3e-2},
-		"logistic, noise": {150, 0.3, fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic", Outer: 2},
+		"logistic":       {150, 0.1, fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic"}, 3e-2},
+		"logistic, noise": {150, 0.3, fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic"},
 			3e-2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,11 +60,11 @@ func (t *trainer) drawMultiples() (rss.Share, error) {
 }
 
 // multiplied returns right sides and their secret multiples, [runs, sides, D], scale gs + extra.
-func (t *trainer) multiplied(ctx context.Context, s *system, right rss.Share) (rss.Share, error) {
+func (t *trainer) multiplied(ctx context.Context, s *system, multiples, right rss.Share) (rss.Share, error) {
 	var terms []uint64
 	if t.role != rss.Outside {
 		for i := range runs - 1 {
-			terms = append(terms, t.three.Times(right, s.multiples.Slice(i, i+1))...)
+			terms = append(terms, t.three.Times(right, multiples.Slice(i, i+1))...)
 		}
 	}
 	shift := rss.Shift{Count: (runs - 1) * t.sides * t.features, Bits: s.multiple - s.extra()}
@@ -85,6 +85,9 @@ func (t *trainer) checkNumbers() int { return (runs - 1) * t.sides * checkVector
 func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
 	if t.role == rss.Outside {
 		return nil
+	}
+	if t.secant {
+		return t.solutionTerms(s.check, coin)
 	}
 	scale := uint64(1) << s.multiple
 	signs := &signs{source: rand.NewChaCha8(coin)}
@@ -113,6 +116,33 @@ func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
 	return terms
 }
 
+// addSolution adds to this party's terms of the check of solutions, [runs - 1, D], those of s beta - beta_s of one. No
+// other solution has its multiples: what is added to one and taken off another does not cancel.
+func (t *trainer) addSolution(check []uint64, multiples, all rss.Share, multiple int) {
+	d := t.features
+	for i := range runs - 1 {
+		for j, x := range t.three.Times(all.Slice(0, d), multiples.Slice(i, i+1)) {
+			check[i*d+j] += x - all.X[(i+1)*d+j]<<multiple
+		}
+	}
+}
+
+// solutionTerms returns the terms of what all solutions have come to, under all vectors of signs.
+func (t *trainer) solutionTerms(check []uint64, coin keys.Hash) (terms []uint64) {
+	signs := &signs{source: rand.NewChaCha8(coin)}
+	one := make([][]uint64, runs-1)
+	for range checkVectors {
+		signs.next(t.features)
+		for r := range one {
+			one[r] = append(one[r], signs.sum(check[r*t.features:(r+1)*t.features]))
+		}
+	}
+	for _, list := range one {
+		terms = append(terms, list...)
+	}
+	return terms
+}
+
 // signs are vectors of signs that follow from a public coin.
 type signs struct {
 	source *rand.ChaCha8
@@ -130,19 +160,16 @@ func (s *signs) next(n int) {
 	}
 }
 
-// sum adds the words under their signs, and the last one.
-func (s *signs) sum(words []uint64, last uint64) uint64 {
+// sum adds the words under their signs, and the last ones.
+func (s *signs) sum(words []uint64, last ...uint64) uint64 {
 	var sum uint64
-	for i, w := range words {
+	for i, w := range append(words[:len(words):len(words)], last...) {
 		if s.minus[i] {
 			w = -w
 		}
 		sum += w
 	}
-	if s.minus[len(words)] {
-		last = -last
-	}
-	return sum + last
+	return sum
 }
 
 // threeNames are the parties of the three roles.

@@ -106,6 +106,9 @@ func (l *ledger) training() {
 		l.direct("events", 'A', 'K', k, l.rows)
 		l.direct("base", 'A', 'K', 64, 2)
 	}
+	if p.Outer > 0 && !scorecard { // the score, the gain, 1 over it, and gamma
+		l.direct("base", 'A', 'K', 64, 2)
+	}
 	if scorecard {
 		l.add(everybody, 8, 2*32) // the commitments to the rows' coin, and the coin
 	}
@@ -139,9 +142,11 @@ func (l *ledger) training() {
 			kinds++
 			l.add("ready: from "+l.party(role), 8, 9)
 		}
-		if scorecard {
+		if p.Outer > 0 {
 			kinds++
 			l.add("ready: from "+l.party(role), 8, 9*p.Outer)
+		}
+		if scorecard {
 			l.add("row coin commitment: from "+l.party(role), 8, 32)
 			l.add("row coin: from "+l.party(role), 8, 32)
 		}
@@ -168,18 +173,28 @@ func (l *ledger) training() {
 		l.add("bound: to "+l.party('A'), 8, 1) // the highest 5
 		l.add("reach: from "+l.party('A'), 8, 1)
 	}
+	steps, runs := p.Iterations, 3
+	if p.Outer > 0 && !scorecard {
+		steps, runs = min(steps, 24, d), 1
+	}
 	for e := range max(1, p.Outer) {
 		l.step(e)
 		l.truncate("multiples", 1, 64, 2*each*d)
-		for i := range p.Iterations {
+		for i := range steps {
 			l.truncate("step", i, 64, 2*3*each*d)
 		}
-		l.truncate("coefficients", p.Iterations, 64, 3*each*d)
-		if scorecard {
+		l.truncate("coefficients", steps, 64, 3*each*d)
+		if p.Outer > 0 {
+			if !scorecard {
+				l.secants(min(e, 4))
+			}
 			l.progress(e)
 		}
 	}
-	l.truncate("offset", p.Iterations, sums, 3*each)
+	if p.Outer > 0 && !scorecard {
+		l.truncate("coefficients", steps+1, 64, d+1)
+	}
+	l.truncate("offset", p.Iterations, sums, runs*each)
 }
 
 // norm adds what makes the order of magnitude of the norm: its square and the bits of u, their product, of 13 factors,
@@ -308,6 +323,9 @@ func (l *ledger) step(e int) {
 		l.truncate("weighed gram", 0, 64, d*(d+1)/2)
 	}
 	if e > 0 {
+		if !scorecard {
+			l.truncate("scored", 0, 64, d+1)
+		}
 		l.truncate("offset", l.params.Iterations, sums, 1)
 		factors := ring
 		if ring == 32 && !scorecard {
@@ -322,15 +340,70 @@ func (l *ledger) step(e int) {
 	if ring == 32 { // derivatives are lifted window by window
 		l.truncate("sums", e, 32, (l.rows+l.window-1)/l.window*(d+1))
 	}
+	if !scorecard {
+		d++ // the base
+	}
 	l.truncate("gradient", 1, sums, d+1)
 }
 
+// secants adds what a direction is made of, of so many secants: the gain, two products, compared with 13 limits and 9
+// multiples in numbers of 50 bits, three scalars, three vectors times their factor, an inverse, the products of all,
+// and sums one by one.
+func (l *ledger) secants(k int) {
+	d := l.params.Features
+	for _, ends := range []string{"AK", "KH", "HA"} {
+		l.direct("gained", ends[0], ends[1], 64, d+1)
+	}
+	l.truncate("direction", 0, 64, d+1)
+	if k == 0 {
+		return
+	}
+	l.truncate("secants", 0, 64, 2)
+	l.compared("steepness", 50, 13+9, 24, 12, 6, 3, 2, 1) // of 49, 25, 13, 7, 4 and 2 runs of bits
+	for _, ends := range []string{"AK", "KH", "HA"} {
+		l.direct("stretched", ends[0], ends[1], 64, 3*(d+1))
+		l.direct("steepness", ends[0], ends[1], 64, 1+2)
+	}
+	l.truncate("secants", 1, 64, 1)
+	for i := range 2 * 3 {
+		l.truncate("secants", i, 64, 1)
+	}
+	l.truncate("secants", 0, 64, k*(2+2*k))
+	l.truncate("secants", 1, 64, k*(2+2*k))
+	for i := range k - 1 {
+		l.truncate("secants", i, 64, 1)
+	}
+	l.truncate("secants", 0, 64, 2*k)
+	for i := range k {
+		l.truncate("secants", i+1, 64, 1)
+	}
+}
+
+// compared adds what tells of n numbers of so many bits whether they are below 0, by a tree of halves of runs of bits.
+func (l *ledger) compared(kind string, width, n int, halves ...int) {
+	turn := 0
+	layer := func(n int) {
+		l.truncate(kind, turn, 64, n)
+		turn++
+	}
+	l.direct(kind+" bits", 'A', 'K', 64, n*width)
+	layer(n * width)
+	for _, half := range halves {
+		layer(n * 2 * half)
+	}
+	layer(n)
+}
+
 // sigmoid adds what makes probabilities or slopes of scores: two bytes a row to A from each of the others, the factors
-// of 16 sines, and two halves.
+// of the sines, and two halves.
 func (l *ledger) sigmoid(kind string, turn, factors, ring int) {
 	l.direct("score turns", 'K', 'A', 16, l.rows)
 	l.direct("score turns", 'H', 'A', 16, l.rows)
-	l.direct("sines", 'A', "HK"[turn%2], factors, 2*16*l.rows)
+	sines := 16
+	if !l.params.Binned() {
+		sines = 32
+	}
+	l.direct("sines", 'A', "HK"[turn%2], factors, 2*sines*l.rows)
 	l.direct(kind, 'K', 'H', ring, l.rows)
 	l.direct(kind, 'H', 'K', ring, l.rows)
 }
@@ -363,29 +436,29 @@ func (l *ledger) progress(e int) {
 	if e+1 == l.params.Outer {
 		limits += 2
 	}
-	d, turn := l.params.Features, 0
-	layer := func(n int) {
-		l.truncate("passed", turn, 64, n)
-		turn++
+	d, scorecard := l.params.Features, l.params.Binned()
+	if scorecard {
+		l.truncate("lengths", 0, 64, d)
+	} else { // and the base
+		l.truncate("lengths", 0, 64, d+1)
 	}
-	l.truncate("lengths", 0, 64, d)
 	l.truncate("lengths", 1, 64, 2)
-	l.direct("passed bits", 'A', 'K', 64, limits*42)
-	layer(limits * 42)
-	for _, half := range []int{20, 10, 5, 3, 1, 1} { // of 41, 21, 11, 6, 3 and 2 runs of bits
-		layer(limits * 2 * half)
-	}
-	layer(limits)
-	l.add(everybody, 8, 2*32) // ready, and pace
+	l.truncate("lengths", 2, 64, 2)                      // times a secret number each
+	l.compared("passed", 42, limits, 20, 10, 5, 3, 1, 1) // of 41, 21, 11, 6, 3 and 2 runs of bits
+	l.add(everybody, 8, 2*32)                            // ready, and pace
 	for i, to := range []byte("AKH") {
 		l.direct("progress", "AKH"[(i+1)%3], to, 8, 1)
 		l.direct("progress vouched", "AKH"[(i+2)%3], to, 8, 32)
 	}
 	l.add("pace: from "+l.party('A'), 8, 1)
-	if e > 0 {
+	if e > 0 && scorecard {
 		l.truncate("taken", 0, 64, 1)
 	}
-	l.truncate("taken", 1, 64, 3*d+1)
+	if scorecard {
+		l.truncate("taken", 1, 64, 3*d+1)
+	} else {
+		l.truncate("taken", 1, 64, d+1)
+	}
 }
 
 // lines are the operations of a disclosure in the ledger's words.
@@ -459,7 +532,14 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 					n := min(batch, f.rows-lo)
 					want.columns(n, n)
 					want.truncate("prediction", i, f.params.Ring, n*max(1, f.params.Classes))
-					want.add("scores: to p1", 10, n*max(1, f.params.Classes))
+					width := 10
+					switch {
+					case f.params.Loss == "logistic" && f.params.Binned():
+						width = 11
+					case f.params.Loss == "logistic":
+						width = 12
+					}
+					want.add("scores: to p1", width, n*max(1, f.params.Classes))
 					want.ask("p1", 1)
 					want.add(everybody, 8, 32)
 					for _, role := range []byte("AKH") {

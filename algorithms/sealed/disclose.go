@@ -79,7 +79,7 @@ func discloseTraining(
 			}
 		}
 	}
-	if t.counted {
+	if !t.square {
 		for _, name := range parties {
 			kind := kindPace
 			if name == holder || name == p.Keeper || name == p.Helper {

@@ -125,12 +125,16 @@ func (g *gates) cut(ctx context.Context, terms []uint64, shifts ...rss.Shift) (r
 }
 
 // addTimes adds c times a share to s.
+//
+//go:noinline
 func addTimes(s, more rss.Share, c uint64) {
 	more.AddTo(s.X, c)
 	rss.Share{X: more.Y}.AddTo(s.Y, c)
 }
 
-// joined is two vectors, one behind the other.
+// joined is two vectors, one behind the other. It is called in many places, and not inlined: the program is smaller.
+//
+//go:noinline
 func joined(a, b rss.Share) rss.Share {
 	s := a.Clone()
 	return rss.Share{X: append(s.X, b.X...), Y: append(s.Y, b.Y...)}

@@ -319,7 +319,7 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 		return nil, err
 	}
 	if t.loss == kernel.Square {
-		if s.sides, err = t.multiplied(ctx, s, s.sides); err != nil {
+		if s.sides, err = t.multiplied(ctx, s, s.multiples, s.sides); err != nil {
 			return nil, err
 		}
 	}

@@ -15,15 +15,42 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// pointsOfSteps are how many bits behind the point a message's words have, of each kind that the steps of a scorecard
-// add to those of the square loss.
-func pointsOfSteps() map[string]int {
-	return map[string]int{
-		kindEvents: eventBits, kindBase: coefBits, kindGradient: gramBits, kindSums: eventBits,
-		kindTurns: turnBits - turnRange, kindSines: 11, kindProbabilities: eventBits, kindSlopes: slopeBits,
-		kindWeighed: slopeBits, kindWeighedSums: slopeBits, kindCentres: centreBits, kindInverse: inverseBits,
-		kindWeighedGram: gramBits, kindLengths: lengthPoint, kindPassed: 0, kindPassedBits: 0,
-		kindProgress: 0, kindProgress + rss.SuffixVouched: 0, kindTaken: coefBits,
+// lyingJob is a job in whose steps one of the three lies.
+type lyingJob struct {
+	*fixture
+	// How many bits behind the point a message's words have, of each kind that the steps add to those of the square loss.
+	points map[string]int
+	last   []lastWord
+}
+
+// lastWord is a truncation whose last message changes a coefficient: how many values it has, and bits behind their
+// point; those of the steps where it is -1.
+type lastWord struct {
+	kind          string
+	values, scale int
+}
+
+// lyingJobs are a scorecard whose points and z-scores open, and a kernel that comes to use all its secants.
+func lyingJobs(t testing.TB) map[string]lyingJob {
+	with := func(more map[string]int) map[string]int {
+		maps.Copy(more, map[string]int{kindBase: coefBits, kindGradient: gramBits, kindTurns: turnBits - turnRange,
+			kindLengths: lengthPoint, kindPassed: 0, kindPassedBits: 0, kindProgress: 0,
+			kindProgress + rss.SuffixVouched: 0})
+		return more
+	}
+	kernel := newFixture(t, 3, 40, fdskl.Params{Features: 6, Sigma: 1, Iterations: 6, Loss: "logistic", Outer: 6,
+		Lambda: 1e-2, Ring: ringSmall})
+	card := lyingCard(t)
+	steps := func(f *fixture) lastWord { return lastWord{kindProduct, 2 * runs * f.params.Features, -1} }
+	return map[string]lyingJob{
+		"scorecard": {card, with(map[string]int{kindEvents: eventBits, kindSums: eventBits, kindSines: 11,
+			kindProbabilities: eventBits, kindSlopes: slopeBits, kindWeighed: slopeBits, kindWeighedSums: slopeBits,
+			kindCentres: centreBits, kindInverse: inverseBits, kindWeighedGram: gramBits, kindTaken: coefBits}),
+			[]lastWord{{kindTaken, runs*card.params.Features + 1, coefBits}, steps(card)}},
+		"kernel": {kernel, with(map[string]int{kindEvents: smallBits, kindSums: 2 * smallBits, kindSines: 12,
+			kindProbabilities: smallBits, kindScored: smallScore, kindSecants: scalarBits, kindSteep: 0, kindSteepBits: 0,
+			kindGained: gramBits, kindStretched: secantBits, kindDirection: secantBits, kindTaken: secantBits,
+			kindRounded: smallScore}), []lastWord{steps(kernel)}},
 	}
 }
 
@@ -35,11 +62,17 @@ func lyingCard(t testing.TB) *fixture {
 	return f
 }
 
-// TestLiesInStepsOpenNoMore: each of the three lies in a message of each kind that a scorecard's steps have, by C from
-// 2^-2 to 2^18, in one word and in all. No lie has more numbers open than the contract lists, or more bits of one; what
-// ends a training names the liar, and of progress, and its vouching, the two that hold it.
+// TestLiesInStepsOpenNoMore: each of the three lies in a message of each kind that the steps of the logistic loss have,
+// by C from 2^-2 to 2^18, in one word and in all. No lie has more numbers open than the contract lists, or more bits of
+// one; what ends a training names the liar, and of progress, and its vouching, the two that hold it.
 func TestLiesInStepsOpenNoMore(t *testing.T) {
-	f := lyingCard(t)
+	for name, job := range lyingJobs(t) {
+		t.Run(name, job.liesInStepsOpenNoMore)
+	}
+}
+
+// liesInStepsOpenNoMore tells each lie in a job.
+func (f lyingJob) liesInStepsOpenNoMore(t *testing.T) {
 	_, sent, err := f.attacked(t, "honest")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +89,7 @@ func TestLiesInStepsOpenNoMore(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		kind, who, _ := strings.Cut(name, " of the ")
 		of, _ := truncationOf(kind)
-		point, new := pointsOfSteps()[of]
+		point, new := f.points[of]
 		if !new {
 			continue
 		}
@@ -102,7 +135,7 @@ func TestLiesInStepsOpenNoMore(t *testing.T) {
 			}
 		}
 	}
-	for kind := range pointsOfSteps() {
+	for kind := range f.points {
 		if !seen[kind] {
 			t.Errorf("nobody has sent %q: the test says nothing of it", kind)
 		}
@@ -172,18 +205,24 @@ func TestALieAboutPaceNamesTheLabelHolder(t *testing.T) {
 }
 
 // TestAddingToTheLastTakenStepIsCaught: each of the three adds C to one coefficient of a scorecard where the last step
-// is taken, which is after the runs of the check have parted, and in the last step of the solver before it.
+// is taken, which is after the runs of the check have parted, and of a scorecard and a kernel in the last step of the
+// solver before it.
 func TestAddingToTheLastTakenStepIsCaught(t *testing.T) {
-	f := lyingCard(t)
+	for name, job := range lyingJobs(t) {
+		t.Run(name, job.addingAtLastIsCaught)
+	}
+}
+
+// addingAtLastIsCaught adds to each last word of a job.
+func (f lyingJob) addingAtLastIsCaught(t *testing.T) {
 	_, sent, err := f.attacked(t, "honest")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, step := f.params.Features, f.precision(t, nil).step
-	for _, c := range []struct {
-		kind          string
-		values, scale int // of a truncation, and bits behind their point
-	}{{kindTaken, runs*d + 1, coefBits}, {kindProduct, 2 * runs * d, step}} {
+	for _, c := range f.last {
+		if c.scale < 0 {
+			c.scale = f.precision(t, nil).step
+		}
 		for role := range rss.Role(rss.Roles) {
 			kind, at, found := "", 0, false
 			for _, part := range []string{rss.SuffixOut, rss.SuffixCarry} {

@@ -11,18 +11,19 @@ import (
 // The kinds of the messages of a loss that is not the square.
 const (
 	kindEvents   = "events" // 1 for each row of the second class, the label holder's
-	kindBase     = "base"   // the score at which the steps begin, and the weight of rows there; the label holder's
+	kindBase     = "base"   // where the steps begin, of which the label holder knows all; see firstScore
 	kindGradient = "gradient"
 )
 
 // outer is where the outer steps of the logistic loss stand.
 type outer struct {
 	step     int
-	beta     rss.Share // of all runs, [runs, D]
-	base     rss.Share // the score of a row whose features are at their means, [1], scale coefBits
-	weight   rss.Share // that all rows have at the beginning, [1], scale coefBits
+	at       rss.Share // coefficients of the kept runs, [keptRuns, D], and behind them the base, scale stepBits
+	weight   rss.Share // that all rows have at the beginning, [1], scale coefBits; of bins
 	weighed  *weighed  // of the last step that made one; of bins
-	distance int       // see progress; of bins
+	check    []uint64  // see addSolution; of cosines
+	secants            // of cosines
+	distance int       // see progress
 }
 
 // newton takes the outer steps of the logistic loss. They begin at the score at which each row's probability is the
@@ -35,8 +36,8 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, er
 	if err := t.resumeOuter(ctx, o, from); err != nil {
 		return nil, err
 	}
-	for o.step < t.Params.Outer && !(t.counted && o.distance == 0 && o.step >= leastSteps) {
-		step := t.fixedStep
+	for o.step < t.Params.Outer && !(o.distance == 0 && o.step >= leastSteps) {
+		step := t.secantStep
 		if t.counted {
 			step = t.weighedStep
 		}
@@ -48,7 +49,10 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, er
 			return nil, err
 		}
 	}
-	return o, nil
+	if t.stepBits() > coefBits {
+		o.at, err = t.rounded(ctx, kindRounded, t.eachSteps()+1, o.at)
+	}
+	return o, err
 }
 
 // shareEvents shares which rows are of the second class.
@@ -62,44 +66,44 @@ func (t *trainer) shareEvents(ctx context.Context) (rss.Share, error) {
 	return t.three.Input(ctx, kindEvents, t.k, t.Rows, own)
 }
 
-// firstScore shares where the steps begin, which follows from the share of the second class.
+// firstScore shares where the steps begin, which follows from the share of the second class: the score, and of bins the
+// weight of the rows there, of cosines its like; see firstSecants.
 func (t *trainer) firstScore(ctx context.Context) (*outer, error) {
 	var start []uint64
+	n := 2
+	if t.secant {
+		n += 2
+	}
 	if t.role == rss.LabelHolder {
 		share := t.eventShare()
-		start = []uint64{uint64(int64(math.Round(math.Ldexp(math.Log(share/(1-share)), coefBits)))),
-			uint64(math.Round(math.Ldexp(t.evenWeight(), coefBits)))}
+		start = []uint64{uint64(int64(math.Round(math.Ldexp(math.Log(share/(1-share)), coefBits))))}
+		if t.secant {
+			start = append(start, firstSecants(t.evenWeight())...)
+		} else {
+			start = append(start, uint64(math.Round(math.Ldexp(t.evenWeight(), coefBits))))
+		}
 	}
-	words, err := t.three.Input(ctx, kindBase, wordBits, 2, start)
-	return &outer{beta: rss.Zero(t.role, runs*t.features), base: words.Slice(0, 1), weight: words.Slice(1, 2),
-		distance: distanceLimits}, err
-}
-
-// fixedStep solves with the fixed Gram matrix, where the second derivative is at most kappa: a safe step.
-func (t *trainer) fixedStep(ctx context.Context, o *outer, s *system) error {
-	scores, err := t.terms(ctx, o, s)
+	words, err := t.three.Input(ctx, kindBase, wordBits, n, start)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	right, move, err := t.gradient(ctx, o, s.means, scores)
-	if err != nil {
-		return err
+	base := rss.Zero(t.role, 1)
+	addTimes(base, words.Slice(0, 1), 1<<(t.stepBits()-coefBits))
+	o := &outer{at: joined(rss.Zero(t.role, t.keptRuns()*t.features), base), distance: distanceLimits,
+		weight: words.Slice(1, 2)}
+	if t.secant {
+		o.gain, o.lessGain, o.gamma = words.Slice(1, 2), words.Slice(2, 3), words.Slice(3, 4)
+		if t.role != rss.Outside {
+			o.check = make([]uint64, (runs-1)*t.features)
+		}
 	}
-	change, err := t.solved(ctx, o, s, s.gram, right)
-	if err != nil {
-		return err
-	}
-	o.beta.Add(change)
-	if o.step > 0 { // the base begins where the mean derivative is nothing
-		o.base.Add(move)
-	}
-	return nil
+	return o, nil
 }
 
 // weighedStep solves with a Gram matrix whose rows are weighed as the scores say, and goes as far as that holds. At the
 // beginning all rows weigh the same.
 func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
-	scores, err := t.terms(ctx, o, s)
+	at, scores, err := t.terms(ctx, o, s)
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,7 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 	if err != nil {
 		return err
 	}
-	right, move, err := t.gradient(ctx, o, means, scores)
+	right, move, err := t.gradient(ctx, o.step, at, means, scores)
 	if err != nil {
 		return err
 	}
@@ -129,7 +133,7 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 		rss.Shift{Count: 1, Bits: inverseBits}); err != nil {
 		return err
 	}
-	change, err := t.solved(ctx, o, s, gram, right)
+	change, err := t.solved(ctx, o, s, s.multiples, gram, right)
 	if err != nil {
 		return err
 	}
@@ -140,19 +144,36 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 		return err
 	}
 	o.distance = p.distance
-	return t.take(ctx, o, s, p, change, move)
+	if o.weighed != nil { // at the beginning all rows weigh the same
+		// The base is the score of a row at the means of all rows, and the step was made for one at the weighed means.
+		apart := s.means.Clone() // less the weighed means; both have as many bits behind the point
+		minus(apart, o.weighed.means)
+		more, err := t.truncate(ctx, kindTaken, 0, wordBits, t.three.Dot(change.Slice(0, t.features), apart),
+			rss.Shift{Count: 1, Bits: centreBits})
+		if err != nil {
+			return err
+		}
+		move.Add(more)
+	}
+	taken, err := t.take(ctx, p, joined(change, move))
+	if err != nil {
+		return err
+	}
+	o.at.Add(taken)
+	return nil
 }
 
-// solved shares the solution of all runs for a right side.
-func (t *trainer) solved(ctx context.Context, o *outer, s *system, gram, right rss.Share) (rss.Share, error) {
-	right, err := t.multiplied(ctx, s, right)
+// solved shares the solution of all runs for a right side and its secret multiples.
+func (t *trainer) solved(ctx context.Context, o *outer, s *system, multiples, gram, right rss.Share) (rss.Share,
+	error) {
+	right, err := t.multiplied(ctx, s, multiples, right)
 	if err != nil {
 		return rss.Share{}, err
 	}
 	d := t.newDescent(s, right)
-	d.gram = gram
+	d.gram, d.point, d.scored = gram, t.stepBits(), 0
 	return d.run(ctx, func() error {
-		t.report("steps", o.step*t.Params.Iterations+d.step, t.Params.Outer*t.Params.Iterations)
+		t.report("steps", o.step*d.steps+d.step, t.Params.Outer*d.steps)
 		return nil
 	})
 }
@@ -168,18 +189,70 @@ func (t *trainer) eventShare() float64 {
 	return min(max(n, 0.5), rows-0.5) / rows
 }
 
-// terms returns the terms of the scores of all rows, scale sz+bs; none before the first step.
-func (t *trainer) terms(ctx context.Context, o *outer, s *system) ([]uint64, error) {
-	if o.step == 0 {
-		return nil, nil
+// stepBits is how many bits behind the point coefficients have from one outer step to the next.
+func (s *scales) stepBits() int {
+	if s.counted {
+		return coefBits
 	}
-	beta := o.beta.Slice(0, t.features)
+	return secantBits
+}
+
+// terms returns the coefficients that scores are made of, [D], and the base, [D+1], scale coefBits, and the terms of
+// the scores of all rows, scale sz+bs; none before the first step.
+func (t *trainer) terms(ctx context.Context, o *outer, s *system) (at rss.Share, scores []uint64, err error) {
+	at = t.ofOneRun(o.at)
+	if o.step == 0 {
+		return at, nil, nil
+	}
+	if t.stepBits() > coefBits {
+		if at, err = t.rounded(ctx, kindScored, 0, at); err != nil {
+			return at, nil, err
+		}
+	}
+	beta := at.Slice(0, t.features)
 	offset, err := t.offsets(ctx, 1, beta, s)
 	if err != nil || t.role == rss.Outside {
-		return nil, err
+		return at, nil, err
 	}
-	offset.Add(o.base)
-	return t.scoreTerms(ctx, t.scoring(beta), offset)
+	offset.Add(at.Slice(t.features, t.features+1))
+	scores, err = t.scoreTerms(ctx, t.scoring(beta), offset)
+	return at, scores, err
+}
+
+// keptRuns is of how many runs coefficients are kept from one outer step to the next: those of secants are of the run
+// that counts alone, and each step's solution is checked by itself.
+func (s *scales) keptRuns() int {
+	if s.secant {
+		return 1
+	}
+	return runs
+}
+
+// ofOneRun returns the coefficients of the run that counts, and the base.
+func (t *trainer) ofOneRun(all rss.Share) rss.Share {
+	n := t.keptRuns() * t.features
+	return joined(all.Slice(0, t.features), all.Slice(n, n+1))
+}
+
+// rounded rounds coefficients of one run and the base from stepBits to coefBits, the former to as many bits as scores
+// are made of.
+func (t *trainer) rounded(ctx context.Context, kind string, turn int, all rss.Share) (rss.Share, error) {
+	d := t.features
+	y, err := t.truncate(ctx, kind, turn, wordBits, all.X, rss.Shift{Count: d, Bits: t.stepBits() - t.bs},
+		rss.Shift{Count: 1, Bits: t.stepBits() - coefBits})
+	if err != nil {
+		return y, err
+	}
+	coarser(y.Slice(0, d), coefBits-t.bs)
+	return y, nil
+}
+
+// coarser gives rounded numbers so many bits behind the point more, all of them 0.
+func coarser(s rss.Share, bits int) {
+	for i := range s.X {
+		s.X[i] <<= bits
+		s.Y[i] <<= bits
+	}
 }
 
 // scoring returns coefficients at their scale in scores. Their last form has no finer bits, in no share: the steps'
@@ -213,45 +286,52 @@ func scoreRows(three *rss.Party, out []uint64, z, beta, offset rss.Share, finer 
 }
 
 // gradient shares the right side of an outer step, [D], scale gs, which is minus the gradient over kappa, of features
-// less means; and minus the mean derivative over kappa, [1], scale coefBits.
-func (t *trainer) gradient(ctx context.Context, o *outer, means rss.Share, scores []uint64) (right, move rss.Share,
+// less means, and of cosines behind it that of the base; and minus the mean derivative over kappa, [1], scale coefBits.
+func (t *trainer) gradient(ctx context.Context, step int, at, means rss.Share, scores []uint64) (right, move rss.Share,
 	err error) {
-	g, err := t.derivatives(ctx, o, scores)
+	g, err := t.derivatives(ctx, step, scores)
 	if err != nil {
 		return right, move, err
 	}
-	sides, total, err := t.derivativeSums(ctx, o.step, g)
+	sides, total, err := t.derivativeSums(ctx, step, g)
 	if err != nil {
 		return right, move, err
 	}
 	point, e, d := t.sums.sz+t.sums.sy, t.meanBits(), t.features
-	steeper := int(math.Log2(1 / t.kappa))
+	steeper, n := int(math.Log2(1/t.kappa)), d
 	var terms []uint64
 	if t.role != rss.Outside {
-		terms = make([]uint64, d+1)
 		for i, mean := range t.three.Times(means, total) {
-			terms[i] = mean - sides[i]
+			terms = append(terms, mean-sides[i])
 		}
-		o.beta.Slice(0, d).AddTo(terms[:d], -uint64(math.Round(math.Ldexp(t.lambda, point+t.p-coefBits))))
-		total.AddTo(terms[d:], -uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
+		at.Slice(0, d).AddTo(terms, -uint64(math.Round(math.Ldexp(t.lambda, point+t.p-coefBits))))
+		for _, x := range total.X {
+			if t.secant {
+				terms = append(terms, -x<<t.sums.sz)
+			}
+			terms = append(terms, -x*uint64(math.Round(math.Ldexp(1, e)/float64(t.Rows))))
+		}
+	}
+	if t.secant {
+		n++
 	}
 	y, err := t.truncate(ctx, kindGradient, 1, t.sums.k, terms,
-		rss.Shift{Count: d, Bits: point + t.p - gramBits - steeper},
+		rss.Shift{Count: n, Bits: point + t.p - gramBits - steeper},
 		rss.Shift{Count: 1, Bits: t.sums.sy + e - coefBits - steeper})
-	return y.Slice(0, d), y.Slice(d, d+1), err
+	return y.Slice(0, n), y.Slice(n, n+1), err
 }
 
 // derivatives shares each row's derivative of the loss, its probability less its event, scale sy. At the beginning all
 // probabilities are the same number, which a gradient does not depend on.
-func (t *trainer) derivatives(ctx context.Context, o *outer, scores []uint64) (rss.Share, error) {
+func (t *trainer) derivatives(ctx context.Context, step int, scores []uint64) (rss.Share, error) {
 	g := rss.Zero(t.role, t.Rows)
-	if o.step == 0 {
+	if step == 0 {
 		for j := range g.X {
 			g.AddPublic(t.role, j, 1<<(t.sy-1))
 		}
 	} else {
 		var err error
-		if g, err = t.probabilities(ctx, o.step, scores); err != nil {
+		if g, err = t.probabilities(ctx, step, scores); err != nil {
 			return rss.Share{}, err
 		}
 	}

@@ -214,7 +214,7 @@ func tasks(t testing.TB) map[string]*task {
 // trainingOpenings are those of a training that takes all its steps, as a witness counts them.
 func (f *fixture) trainingOpenings() map[string]int {
 	most := map[string]int{kindBound: 1}
-	if f.params.Binned() && f.params.Outer > 0 {
+	if f.params.Outer > 0 {
 		most[kindProgress], most[kindProgress+rss.SuffixVouched] = f.params.Outer, f.params.Outer
 	}
 	return most

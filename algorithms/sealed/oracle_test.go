@@ -135,7 +135,7 @@ func (o *oracle) centre() {
 
 // fit runs the same steps as the parties; exact solves the square loss's equations instead.
 func (o *oracle) fit(f *fixture, exact bool) {
-	rows, features := o.z.Dims()
+	_, features := o.z.Dims()
 	gram, s := o.gram(f)
 	if o.lambda == 0 {
 		o.lambda = float64(f.params.Lambda)
@@ -149,39 +149,8 @@ func (o *oracle) fit(f *fixture, exact bool) {
 		o.solve(f, gram, s, o.side(o.y, o.intercept), exact)
 		return
 	}
-	if o.scales.counted {
-		best := optimumOf(o.z, o.y, o.lambda*float64(o.scales.weight)/2)
-		o.beta, o.intercept = best.beta, best.intercept
-		return
-	}
-	o.intercept = baseOf(o.y)
-	for step := range f.params.Outer {
-		g := make([]float64, rows)
-		for j, score := range o.scores() {
-			g[j] = -o.loss.Derivative(score, o.y[j]) / o.scales.kappa
-		}
-		if step > 0 {
-			o.intercept += mean(g)
-		}
-		right := o.side(g, mean(g))
-		for d := range right {
-			right[d] -= o.scales.scaled(o.lambda) / o.scales.kappa * o.beta[d]
-		}
-		before := append([]float64(nil), o.beta...)
-		clear(o.beta)
-		o.solve(f, gram, s, right, exact)
-		for d := range before {
-			o.beta[d] += before[d]
-		}
-	}
-}
-
-// baseOf is the score at which each row's probability is the share of 1 among labels of -1 and 1; of one class alone
-// half a row is of the other.
-func baseOf(y []float64) float64 {
-	half := 0.5 / float64(len(y))
-	share := min(max((1+mean(y))/2, half), 1-half)
-	return math.Log(share / (1 - share))
+	best := optimumOf(o.z, o.y, o.lambda*float64(o.scales.weight)/2)
+	o.beta, o.intercept = best.beta, best.intercept
 }
 
 // gram returns the Gram matrix of all rows and how far its spectrum reaches.
@@ -329,10 +298,10 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 			within: 4e-2},
 		"small, three classes": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32, Classes: 3},
 			within: 4e-2},
-		"small, logistic": {q: 3, params: fdskl.Params{Features: 48, Iterations: 40, Ring: 32, Loss: "logistic", Outer: 4},
+		"small, logistic": {q: 3, params: fdskl.Params{Features: 48, Iterations: 40, Ring: 32, Loss: "logistic"},
 			within: 5e-2},
-		"small, logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Ring: 32, Loss: "logistic",
-			Outer: 2}, within: 5e-2},
+		"small, logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Ring: 32,
+			Loss: "logistic"}, within: 5e-2},
 		"regression": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Target: fdskl.Regression},
 			within: 5e-3},
 		"three classes": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Classes: 3}, within: 5e-3},
@@ -341,7 +310,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 		"four classes, compact, a helper without data": {q: 3, idle: []int{2}, receiver: 1, within: 4e-2,
 			params: fdskl.Params{Features: 48, Iterations: 60, Classes: 4, Ring: 48}},
 		"a public bound": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Bound: "public"}, within: 5e-3},
-		"logistic": {q: 3, params: fdskl.Params{Features: 48, Iterations: 40, Loss: "logistic", Outer: 4},
+		"logistic": {q: 3, params: fdskl.Params{Features: 48, Iterations: 40, Loss: "logistic"},
 			within: 3e-2},
 		"bins": {q: 3, params: binned(fdskl.Params{Iterations: 60}), within: 5e-3},
 		"bins, five, two outside": {q: 5, params: binned(fdskl.Params{Iterations: 60, Keeper: "p3", Helper: "p1"}),
@@ -353,7 +322,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 		"bins, logistic": {q: 4, params: binned(fdskl.Params{Iterations: 60, Loss: "logistic"}), within: 3e-2},
 		"bins, regression": {q: 4, params: binned(fdskl.Params{Iterations: 60, Target: fdskl.Regression}),
 			within: 5e-3},
-		"logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic", Outer: 2},
+		"logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic"},
 			within: 3e-2},
 	} {
 		t.Run(name, func(t *testing.T) {

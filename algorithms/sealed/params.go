@@ -24,18 +24,23 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 		if p.Binned() {
 			p.Outer = cmp.Or(p.Outer, 8)
 		}
-		p.Outer = cmp.Or(p.Outer, 5)
+		p.Outer = cmp.Or(p.Outer, mostOpened(p))
 	}
 	return p
 }
 
 // usualScores returns score_bits and score_range of a job that names none: the fewest bits that move neither AUC, nor
 // error, nor root mean squared error by more than .001, in a range that no score of those sets came near to the end of;
-// docs/sealed.md has the figures. Scores that are log-odds are larger than those of labels -1 and 1, and numbers may
-// have values far from their mean.
+// docs/sealed.md has the figures. Numbers may have values far from their mean. Log odds are large where few labels are
+// in doubt, those of a kernel above all; they have half a turn.
 func usualScores(p fdskl.Params) (point, most int) {
-	if p.Target == fdskl.Regression || p.Loss == kernel.Logistic.String() {
+	switch {
+	case p.Target == fdskl.Regression:
 		return 5, 16
+	case p.Loss == kernel.Logistic.String() && p.Binned():
+		return 5, 1 << (turnRange - 1)
+	case p.Loss == kernel.Logistic.String():
+		return 5, 1 << turnRange
 	}
 	return 6, 8
 }
@@ -70,12 +75,21 @@ func defaultRing(p fdskl.Params) int {
 	return ringSmall
 }
 
-// leastIterations is the fewest steps of the solver, in each step of a scorecard with the logistic loss, that a label
-// holder agrees to.
-const leastIterations = 40
+// leastIterations is the fewest steps of the solver, in each step of the logistic loss, that a label holder agrees to.
+func leastIterations(p fdskl.Params) int {
+	if p.Binned() {
+		return 40
+	}
+	return min(fdskl.MostSolverSteps, p.Features)
+}
 
-// mostOpened is the most outer steps of a job that opens their progress.
-const mostOpened = 12
+// mostOpened is the most outer steps of a job, whose progress opens.
+func mostOpened(p fdskl.Params) int {
+	if p.Binned() {
+		return 12
+	}
+	return 32
+}
 
 // maxSteps is the most steps of the solver in a training; every party counts them before it consents.
 const maxSteps = 1 << 20
@@ -120,15 +134,15 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("score_range is %d, want a power of two from %d to 1024", p.ScoreRange, leastRange)
 	case p.Bound != boundFrobenius && p.Bound != boundPublic:
 		return fmt.Errorf("bound is %q, want %q or %q", p.Bound, boundFrobenius, boundPublic)
+	case p.Bound == boundPublic && p.Loss != kernel.Square.String() && !p.Binned():
+		return fmt.Errorf("bound is %q, want %q with loss %q: a solution's few steps reach too little of a spectrum that "+
+			"ends far below its bound", p.Bound, boundFrobenius, p.Loss)
 	case p.Loss == kernel.Square.String() && p.Outer != 0:
 		return fmt.Errorf("outer is %d, want none for the square loss, which is solved in one step", p.Outer)
 	case p.Iterations*max(1, p.Outer) > maxSteps:
 		return fmt.Errorf("iterations is %d and outer %d, want at most %d steps in all", p.Iterations, p.Outer, maxSteps)
-	case p.Loss != kernel.Square.String() && (p.Outer < 1 || p.Outer > 64):
-		return fmt.Errorf("outer is %d, want 1 to 64", p.Outer)
-	case p.Loss != kernel.Square.String() && p.Binned() && p.Outer > mostOpened:
-		return fmt.Errorf("outer is %d, want 1 to %d in a job with bins, each of whose steps opens %d bits", p.Outer,
-			mostOpened, progressBits)
+	case p.Loss != kernel.Square.String() && (p.Outer < 1 || p.Outer > mostOpened(p)):
+		return fmt.Errorf("outer is %d, want 1 to %d, of which each opens %d bits", p.Outer, mostOpened(p), progressBits)
 	}
 	for _, r := range []struct{ role, name string }{{"keeper", p.Keeper}, {"helper", p.Helper}} {
 		if !slices.Contains(parties, r.name) {

@@ -31,11 +31,14 @@ func (p precision) extra() int { return min(p.multiple-1, p.step) }
 // size is how many bits a secret multiple has before the point.
 func (p precision) size() int { return max(multipleBits+2-p.multiple, 0) }
 
-// precisionOf shares the bits out for a system whose spectrum ends at reach. The multiples are spread as widely as the
-// range of the words allows beside coefficients that are fine enough for the check's limit.
-func (t *trainer) precisionOf(reach float64) precision {
+// precisionOf shares the bits out for the steps that are checked, on a system whose spectrum ends at reach.
+func (t *trainer) precisionOf(reach float64) precision { return t.precisionFor(reach, t.eachSteps()) }
+
+// precisionFor shares them out for so many steps. The multiples are spread as widely as the range of the words allows
+// beside coefficients that are fine enough for the check's limit.
+func (t *trainer) precisionFor(reach float64, steps int) precision {
 	best := precision{step: leastStep, multiple: narrowest}
-	noise, steepest := t.overSteps(reach)
+	noise, steepest := t.overSteps(reach, steps)
 	for multiple := widest; multiple <= narrowest; multiple++ {
 		p := precision{step: mostStep, multiple: multiple, limit: checkLimit}
 		for p.step > leastStep && !p.fits(t.rightSize(reach)+p.size(), steepest) {
@@ -71,12 +74,12 @@ func (p precision) factorBits(c *chebyshev, size int) int {
 //	d = omega d - tau lambda e + rounding,   e = e + d,
 //
 // and two values are rounded in it, each with a variance of at most 1/4. The largest tau is below 2^steepest.
-func (t *trainer) overSteps(reach float64) (noise float64, steepest int) {
-	c := newChebyshev(t.ends(t.least, reach))
+func (t *trainer) overSteps(reach float64, steps int) (noise float64, steepest int) {
+	c := newChebyshev(t.ends(t.least, reach, steps))
 	_, steepest = math.Frexp(c.tau)
 	least := t.least / t.kappa
 	var ee, ed, dd float64 // variances and covariance of e and d
-	for step := range t.Params.Iterations {
+	for step := range steps {
 		if step > 0 {
 			c.next()
 		}
@@ -88,16 +91,20 @@ func (t *trainer) overSteps(reach float64) (noise float64, steepest int) {
 		ee = ee + 2*cross + dd
 		ed = cross + dd
 	}
-	return math.Sqrt(float64(max(1, t.Params.Outer)) * ee), steepest
+	return math.Sqrt(ee), steepest
 }
 
 // limitFor is the limit of the check that the rounding of an honest training does not reach.
 func (t *trainer) limitFor(p precision, noise float64) int64 {
-	each := math.Ldexp(noise, -p.step) + math.Ldexp(math.Sqrt(float64(max(1, t.Params.Outer))), -coefBits-1)
+	times, point := math.Sqrt(float64(max(1, t.Params.Outer))), coefBits // how often a solution is rounded
+	if t.secant {
+		point = secantBits
+	}
+	each := times * (math.Ldexp(noise, -p.step) + math.Ldexp(1, -point-1))
 	top := math.Ldexp(1, multipleBits+2-p.multiple)
 	coarse := 0.0 // what a secret multiple is compared with may have fewer bits, those of scores
-	if t.bs < coefBits {
-		coarse = float64(top*math.Sqrt(float64(max(1, t.Params.Outer)))) * math.Ldexp(1, -t.bs-1)
+	if t.bs < coefBits && !t.secant {
+		coarse = top * math.Ldexp(1, -t.bs-1)
 	}
 	total := math.Sqrt(float64(t.features+1) * (float64(each*each)*(1+float64(top*top)) + float64(coarse*coarse)))
 	return max(checkLimit, int64(math.Ceil(math.Ldexp(rareNoise*total, checkPoint)))+1)
@@ -115,7 +122,7 @@ func Steps(p fdskl.Params, rows int, lambda, reach float64) ([]Step, error) {
 		return nil, err
 	}
 	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
-	bits, c := t.precisionOf(reach), newChebyshev(t.ends(s.scaled(lambda), reach))
+	bits, c := t.precisionFor(reach, p.Iterations), newChebyshev(t.ends(s.scaled(lambda), reach, p.Iterations))
 	var list []Step
 	for step := range p.Iterations {
 		if step > 0 {

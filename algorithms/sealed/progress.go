@@ -35,21 +35,33 @@ const (
 	distancePoint  = 6  // of q
 	comparedBits   = 42 // of the numbers that are compared
 	takenBits      = 10 // behind the point of t
+	blurBits       = 16 // of each of three pads of what r^2 and q are multiplied by
 	leastSteps     = 5  // after which the steps may end
 )
 
-// distances are the limits of q; below the first the steps are done.
-func distances() [distanceLimits]float64 {
-	return [...]float64{0.25, 16, fdskl.FarthestToGo * fdskl.FarthestToGo}
+// useBlur is the use of the pads that u is made of.
+const useBlur = rss.FirstFree + 3
+
+// Progress is the kind of the openings that tell how far steps of the logistic loss go.
+const Progress = kindProgress
+
+// distances are the limits of q; below the first the steps are done. What secants know of the second derivative is a
+// half to a fifth of q: their limit is lower.
+func (s *scales) distances() [distanceLimits]float64 {
+	near := secantReach
+	if s.counted {
+		near = 1. / 4
+	}
+	return [...]float64{near, 16, fdskl.FarthestToGo * fdskl.FarthestToGo}
 }
 
 // toGo is how many standard errors are to go at most where q passes so many limits, 0 where it passes none.
-func toGo(distance int) float64 {
+func (s *scales) toGo(distance int) float64 {
 	switch {
 	case distance == 0:
 		return 0
 	case distance < distanceLimits:
-		return math.Sqrt(distances()[distance])
+		return math.Sqrt(s.distances()[distance])
 	}
 	return math.MaxFloat64
 }
@@ -88,7 +100,7 @@ func (t *trainer) limits(step int) (list []limit) {
 	if step < min(leastSteps, t.Params.Outer) {
 		return list
 	}
-	far := distances()
+	far := t.distances()
 	most := 1
 	if step == t.Params.Outer {
 		most = distanceLimits
@@ -100,25 +112,35 @@ func (t *trainer) limits(step int) (list []limit) {
 }
 
 // measured shares the word of a step's progress: how many limits r^2 passes, and progressLimit times those that q does.
-// right is minus four times the gradient, and change the step, [D] each.
+// right is minus four times the gradient, and change the step; of cosines the base is behind them.
 func (t *trainer) measured(ctx context.Context, s *system, step int, right, change rss.Share) (rss.Share, error) {
-	d := t.features
+	d, n, point := t.features, t.features, t.stepBits()
+	if t.secant {
+		n++
+	}
 	var terms []uint64
 	if t.role != rss.Outside {
-		terms = make([]uint64, d)
-		t.three.MulVec(terms, s.gram, change)
+		terms = make([]uint64, n)
+		t.three.MulVec(terms[:d], s.gram, change.Slice(0, d))
+		if t.secant { // which want a step that is short where lambda alone holds it, too
+			change.Slice(0, d).AddTo(terms[:d], uint64(math.Round(math.Ldexp(t.lambda/t.kappa, gramBits))))
+		}
+		change.Slice(d, n).AddTo(terms[d:], uint64(math.Round(math.Ldexp(float64(t.Rows), gramBits-t.p))))
 	}
-	const fine = 28 // behind the point of G d
+	const fine = 20 // behind the point of G d
 	products, err := t.truncate(ctx, kindLengths, 0, wordBits, terms,
-		rss.Shift{Count: d, Bits: gramBits + coefBits - fine})
+		rss.Shift{Count: n, Bits: gramBits + point - fine})
 	if err != nil {
 		return rss.Share{}, err
 	}
 	terms = append(t.three.Dot(change, products), t.three.Dot(change, right)...)
 	both, err := t.truncate(ctx, kindLengths, 1, wordBits, terms,
-		rss.Shift{Count: 1, Bits: coefBits + fine - lengthPoint},
-		rss.Shift{Count: 1, Bits: coefBits + gramBits - t.p + 2 - distancePoint})
+		rss.Shift{Count: 1, Bits: point + fine - lengthPoint},
+		rss.Shift{Count: 1, Bits: point + gramBits - t.p + 2 - distancePoint})
 	if err != nil {
+		return rss.Share{}, err
+	}
+	if both, err = t.blurred(ctx, both); err != nil {
 		return rss.Share{}, err
 	}
 	limits := t.limits(step)
@@ -145,6 +167,27 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 		addTimes(number, passed.Slice(i, i+1), l.counts)
 	}
 	return number, nil
+}
+
+// blurred shares numbers times a secret u each, from 1 to 1.75: two pads and one that a party lacks, which makes a
+// quarter of 1. So whoever chooses lambda, or anything else, so that a number is at a limit learns which side it is on
+// by chance alone, but for as much as what it wonders about moves the number.
+func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, error) {
+	const n = 2
+	step := t.three.Begin("blur")
+	var c [rss.Roles][]uint64
+	for j := range rss.Role(rss.Roles) {
+		var err error
+		if c[j], err = step.Words(j, useBlur, blurBits, n); err != nil {
+			return rss.Share{}, err
+		}
+	}
+	u := rss.Components(t.role, c)
+	for i := range n {
+		u.AddPublic(t.role, i, 1<<(blurBits+2))
+	}
+	return t.truncate(ctx, kindLengths, 2, wordBits, t.three.Products(numbers, u),
+		rss.Shift{Count: n, Bits: blurBits + 2})
 }
 
 // openProgress opens the progress of a step to all, the same in every session: to the three from each other's
@@ -195,33 +238,12 @@ func (t *trainer) openedProgress(ctx context.Context, step int) (progress, error
 	})
 }
 
-// take adds t times a step to the coefficients of all runs, and to the base what they take from its rows: it is the
-// score of a row at the means of all rows, and the step was made for one at the weighed means. move is what the base
-// moves by there, [1], scale coefBits.
-func (t *trainer) take(ctx context.Context, o *outer, s *system, p progress, change, move rss.Share) error {
-	d := t.features
-	move = move.Clone()
-	if o.weighed != nil { // at the beginning all rows weigh the same
-		apart := s.means.Clone() // less the weighed means; both have as many bits behind the point
-		minus(apart, o.weighed.means)
-		more, err := t.truncate(ctx, kindTaken, 0, wordBits, t.three.Dot(change.Slice(0, d), apart),
-			rss.Shift{Count: 1, Bits: centreBits})
-		if err != nil {
-			return err
-		}
-		move.Add(more)
-	}
+// take shares t times a step, [keptRuns, D] and behind it the base, scale stepBits.
+func (t *trainer) take(ctx context.Context, p progress, step rss.Share) (rss.Share, error) {
 	var terms []uint64
 	if t.role != rss.Outside {
-		terms = make([]uint64, runs*d+1)
-		change.AddTo(terms[:runs*d], p.taken())
-		move.AddTo(terms[runs*d:], p.taken())
+		terms = make([]uint64, step.Len())
+		step.AddTo(terms, p.taken())
 	}
-	taken, err := t.truncate(ctx, kindTaken, 1, wordBits, terms, rss.Shift{Count: runs*d + 1, Bits: takenBits})
-	if err != nil {
-		return err
-	}
-	o.beta.Add(taken.Slice(0, runs*d))
-	o.base.Add(taken.Slice(runs*d, runs*d+1))
-	return nil
+	return t.truncate(ctx, kindTaken, 1, wordBits, terms, rss.Shift{Count: t.keptRuns()*t.features + 1, Bits: takenBits})
 }

@@ -179,7 +179,7 @@ func (r *replay) covers(m *message) ([]cover, error) {
 		return whole(usePrimary, true)
 	case m.kind == kindProbabilities || m.kind == kindSlopes:
 		return whole(useSecondary, true)
-	case m.kind == kindWeighed:
+	case slices.Contains([]string{kindWeighed, kindGained, kindSteep, kindStretched}, m.kind):
 		return whole(padReshare, true)
 	case strings.HasSuffix(m.kind, rss.SuffixIn) && r.messages[padV] == r.messages[padRho]:
 		return whole(padV, false)
@@ -263,7 +263,7 @@ func (r *replay) done() error {
 	}
 	for name := range r.tape.drawn {
 		words := r.covered[name]
-		secret := []rss.Use{useMultiple, useBlind, useDraws, useOwnDraws} // numbers under which nothing is sent
+		secret := []rss.Use{useMultiple, useBlind, useBlur, useDraws, useOwnDraws} // numbers under which nothing is sent
 		if slices.Contains(secret, name.use) {
 			continue
 		}

@@ -32,7 +32,7 @@ func resumables(t testing.TB) map[string]resumable {
 	t.Helper()
 	square := newFixture(t, 4, 21, fdskl.Params{Features: 4, Iterations: 4, Sigma: 1, Lambda: 1e-2})
 	logistic := newFixture(t, 3, 21, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1, Lambda: 1e-2, Loss: "logistic",
-		Outer: 3})
+		Outer: 5})
 	card := newFixture(t, 4, 21, fdskl.Params{Iterations: 3, Lambda: 1e-2, Loss: "logistic", Outer: 2,
 		BinParams: fdskl.BinParams{Bins: 2, MinCell: 2, Points: fdskl.ToOwners, ZScores: fdskl.ToOwners}})
 	bins := newFixture(t, 4, 21, fdskl.Params{Iterations: 4, Lambda: 1e-2,

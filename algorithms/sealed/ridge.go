@@ -14,6 +14,8 @@ type descent struct {
 	*trainer
 	precision
 	kind, rounded string    // of the messages of a step, and of the last form
+	steps         int       // T
+	point         int       // bits behind the point of the last form
 	gram          rss.Share // [D, D], scale gs
 	right         rss.Share // of all systems, [n, D], scale gs + extra
 	size          int       // the norm of each is below 2^size
@@ -54,10 +56,13 @@ func (c *chebyshev) next() {
 	c.rho = rho
 }
 
-// ends returns the ends of the spectrum that T steps aim at, of a matrix whose largest eigenvalue is reach.
-func (t *trainer) ends(lambda, reach float64) (lo, hi float64) {
+// eachSteps is how many steps a solution takes of which a training needs several, or one.
+func (t *trainer) eachSteps() int { return t.Params.SolverSteps() }
+
+// ends returns the ends of the spectrum that so many steps aim at, of a matrix whose largest eigenvalue is reach.
+func (t *trainer) ends(lambda, reach float64, steps int) (lo, hi float64) {
 	shift := lambda / t.kappa
-	low := spread / float64(t.Params.Iterations)
+	low := spread / float64(steps)
 	return max(shift+float64(reach*float64(low*low)), t.rounding()), reach + shift
 }
 
@@ -79,7 +84,7 @@ func (t *trainer) ridge(ctx context.Context, s *system, from point) (rss.Share, 
 func (t *trainer) newDescent(s *system, right rss.Share) *descent {
 	d := &descent{
 		trainer: t, precision: s.precision, kind: kindProduct, rounded: kindRounded, gram: s.gram, right: right,
-		size: t.rightSize(s.reach) + s.size(),
+		size: t.rightSize(s.reach) + s.size(), steps: t.eachSteps(), point: coefBits,
 	}
 	d.add(runs*t.sides, t.lambda, s.reach)
 	d.scored = t.sides
@@ -88,7 +93,7 @@ func (t *trainer) newDescent(s *system, right rss.Share) *descent {
 
 // add adds n systems with the same on the diagonal, from zero.
 func (d *descent) add(n int, lambda, reach float64) {
-	l := line{uint64(math.Round(math.Ldexp(lambda/d.kappa, gramBits))), newChebyshev(d.ends(lambda, reach))}
+	l := line{uint64(math.Round(math.Ldexp(lambda/d.kappa, gramBits))), newChebyshev(d.ends(lambda, reach, d.steps))}
 	for range n {
 		d.lines = append(d.lines, l)
 	}
@@ -119,7 +124,7 @@ func (t *trainer) newtonSize() int {
 // run takes the steps that are left and returns the solutions in their last form; after hears of each.
 func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error) {
 	n := len(d.lines) * d.features
-	for d.step < d.Params.Iterations {
+	for d.step < d.steps {
 		// Takes one step: direction = tau (right - (G + lambda) beta) + omega direction, beta += direction.
 		if d.step > 0 {
 			d.next()
@@ -132,7 +137,7 @@ func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error
 			}
 			if bits < 1 {
 				return rss.Share{}, fmt.Errorf("step %d: a factor of %v leaves no bit of its own, lambda is too "+
-					"small for %d steps", d.step+1, d.lines[i].tau, d.Params.Iterations)
+					"small for %d steps", d.step+1, d.lines[i].tau, d.steps)
 			}
 			if last := len(shifts) - 1; last >= 0 && shifts[last].Bits == gramBits+bits {
 				shifts[last].Count += d.features
@@ -153,26 +158,20 @@ func (d *descent) run(ctx context.Context, after func() error) (rss.Share, error
 			return rss.Share{}, err
 		}
 	}
-	finer := max(d.precision.step, coefBits+1) // all send the same, whatever the scale of the steps
+	finer := max(d.precision.step, d.point+1) // all send the same, whatever the scale of the steps
 	var terms []uint64
 	if d.role != rss.Outside {
 		terms = make([]uint64, n)
 		d.beta.AddTo(terms, 1<<(finer-d.precision.step))
 	}
-	shifts, dropped := []rss.Shift{{Count: n, Bits: finer - coefBits}}, coefBits-d.bs
+	shifts, dropped := []rss.Shift{{Count: n, Bits: finer - d.point}}, coefBits-d.bs
 	if dropped > 0 && d.scored > 0 {
 		shifts[0].Count -= d.scored * d.features
 		shifts = append([]rss.Shift{{Count: d.scored * d.features, Bits: finer - d.bs}}, shifts...)
 	}
-	beta, err := d.truncate(ctx, d.rounded, d.Params.Iterations, wordBits, terms, shifts...)
-	if err != nil || d.role == rss.Outside {
-		return beta, err
-	}
-	for i := range d.scored * d.features {
-		beta.X[i] <<= dropped
-		beta.Y[i] <<= dropped
-	}
-	return beta, nil
+	beta, err := d.truncate(ctx, d.rounded, d.steps, wordBits, terms, shifts...)
+	coarser(beta.Slice(0, d.scored*d.features), dropped)
+	return beta, err
 }
 
 // terms returns the terms of tau (right - (G + lambda) beta), with so many bits behind the point more than Gram matrix

@@ -196,6 +196,9 @@ func (t *trainer) saveSolution(s *solution) error {
 	if t.z != nil {
 		words = append(words, s.roots.X, s.roots.Y)
 	}
+	if t.secant {
+		words = append(words, s.check, make([]uint64, len(s.check)))
+	}
 	return t.save(0, state{Stage: stageSolved, Intercepts: s.intercepts, Reach: s.reach}, words...)
 }
 
@@ -210,7 +213,7 @@ func (t *trainer) saveOuter(o *outer, rests uint32) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests}, o.beta.X, o.beta.Y, o.base.X, o.base.Y)
+	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests}, o.words()...)
 }
 
 // resumeOuter takes the outer step at a point.
@@ -219,13 +222,11 @@ func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
 		return nil
 	}
 	o.step = from.number
-	if t.counted {
-		p, err := t.openedProgress(ctx, o.step)
-		if err != nil {
-			return err
-		}
-		o.distance = p.distance
+	p, err := t.openedProgress(ctx, o.step)
+	if err != nil {
+		return err
 	}
+	o.distance = p.distance
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -233,10 +234,5 @@ func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.shares(runs*t.features, 1)
-	if err != nil {
-		return err
-	}
-	o.beta, o.base = list[0], list[1]
-	return nil
+	return t.restored(o, s)
 }

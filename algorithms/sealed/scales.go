@@ -53,6 +53,7 @@ type scales struct {
 	lambda   float64 // lambda s0, of (lambda/2)|w|^2 with features sqrt(2/W) z and, for the square loss, its half
 	least    float64 // the smallest that it can be: that of the smallest candidate of a job that chooses
 	square   bool    // whether the loss is the square
+	secant   bool    // whether steps of the logistic loss are over cosines
 	counted  bool    // whether features are bins in words of 32 bits, with none behind the point
 	kappa    float64 // bounds the loss's second derivative; 1 for the square loss
 }
@@ -187,7 +188,7 @@ func scalesOf(p fdskl.Params, rows int) (*scales, error) {
 		s.kappa = 1
 	}
 	s.square = loss == kernel.Square
-	s.counted = p.Ring == ringSmall && p.Binned()
+	s.counted, s.secant = p.Ring == ringSmall && p.Binned(), !s.square && !p.Binned()
 	switch {
 	case s.counted:
 		s.sy = eventBits

@@ -16,6 +16,8 @@ import (
 //	p(s) = 1/2 + sum_i c_i sin(k_i s'),   s' = 2 pi s / 64,   k_i = 1, 3, ..., 31,
 //
 // is right within 4e-5 for |s| <= 16, within 4e-4 for |s| <= 24, and between 0 and 1 but for as much for every s.
+// Scores of a kernel at its optimum are larger than those of a scorecard: there a turn is 128 deviations, k goes up to
+// 63, and all is right up to scores of 48 and 56.
 //
 //  1. Keeper and helper send the label holder the upper 16 bits of their terms of the score modulo a turn, each under a
 //     pad that only these two know. With its own term the label holder has A = s + r: uniform, where the other two know
@@ -40,13 +42,13 @@ const (
 // Constants of the sigmoid.
 const (
 	sines     = 16
-	turnRange = 6  // a full turn is 2^6 deviations
+	turnRange = 6  // a full turn is 2^6 deviations, of cosines twice as many
 	turnBits  = 16 // of a score as a turn
 	sineBits  = 28 // behind the point of the table that factors are rounded from
 	rateBits  = 20 // behind the point of what the slope's sines are multiplied by
 	drawBits  = 16 // of what decides whether a factor is rounded up
 
-	mostProbability = 1.03 // of |p|, however its factors are rounded
+	mostProbability = 1.03 // of |p|, however its factors are rounded, in words of 32 bits
 	mostSlope       = 1.2  // of 4 p (1 - p)
 )
 
@@ -69,14 +71,43 @@ var sigmoidWeights = [sines]float64{
 	0.00017594686516879564, 9.494538090607821e-05, 5.123895488892569e-05, 2.7648461052701094e-05,
 }
 
+// wideWeights are those of twice as many deviations and sines: the least squares on [-32, 32].
+var wideWeights = [2 * sines]float64{
+	0.6341034585382127, 0.204821549258878, 0.11553087235758022, 0.07542034757065562,
+	0.05226392607874336, 0.03725383375547046, 0.026935405513800453, 0.019619938363961743,
+	0.01434756095301086, 0.010514052838639284, 0.007713501357436595, 0.0056623440861023975,
+	0.004157984117455844, 0.0030538371680557206, 0.002243108087161812, 0.0016476947796075787,
+	0.0012103622448744267, 0.0008891200723849244, 0.0006531441012070813, 0.0004797990922582634,
+	0.00035246090050834457, 0.0002589183876809851, 0.00019020210118986307, 0.00013972291967769072,
+	0.00010264088777399381, 7.540024536619518e-05, 5.538928200443775e-05, 4.068908463900287e-05,
+	2.9890364302473333e-05, 2.1957505873693243e-05, 1.6130091887398176e-05, 1.1849169440474548e-05,
+}
+
 // waves say in which words a sigmoid is shared, and how many sines it has.
 type waves struct {
 	turn   int // bits of a score as a turn
-	sines  int // of sigmoidWeights
-	ring   int // of the factors, and of sums of their products
-	holder int // bits behind the point of the label holder's factors
-	pair   int // of the keeper's and the helper's
-	drop   int // bits that are dropped of sums
+	sines  int
+	wide   bool // a turn is twice as many deviations
+	ring   int  // of the factors, and of sums of their products
+	holder int  // bits behind the point of the label holder's factors
+	pair   int  // of the keeper's and the helper's
+	drop   int  // bits that are dropped of sums
+}
+
+// weights are those of the sines.
+func (w waves) weights() []float64 {
+	if w.wide {
+		return wideWeights[:w.sines]
+	}
+	return sigmoidWeights[:w.sines]
+}
+
+// span is the binary logarithm of how many deviations a turn is.
+func (w waves) span() int {
+	if w.wide {
+		return turnRange + 1
+	}
+	return turnRange
 }
 
 // point is how many bits behind the point a result has.
@@ -84,10 +115,10 @@ func (w waves) point() int { return w.holder + w.pair - w.drop }
 
 // waves returns those of p, which has as many bits behind the point as labels.
 func (s *scales) waves() waves {
-	w := waves{turn: turnBits, sines: sines, ring: wordBits, holder: 10, pair: 8}
+	w := waves{turn: turnBits, sines: 2 * sines, wide: true, ring: wordBits, holder: 10, pair: 8}
 	switch {
 	case s.counted:
-		w.ring, w.holder, w.pair = ringSmall, 11, 9
+		w.sines, w.wide, w.ring, w.holder, w.pair = sines, false, ringSmall, 11, 9
 	case s.lifts(): // as with features
 		w.ring, w.holder, w.pair, w.drop = factorRing, 12, 12, factorRing-ringSmall
 	}
@@ -200,7 +231,7 @@ func (c *curve) padded(ctx context.Context, terms []uint64) ([]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit := c.sz + c.bs + turnRange - c.turn // bits of a term below a unit of the turn
+	unit := c.sz + c.bs + c.span() - c.turn // bits of a term below a unit of the turn
 	var sent [rss.Roles][]uint64
 	var turns []uint64 // that this party knows
 	switch c.role {
@@ -255,7 +286,7 @@ func (c *curve) parts(ctx context.Context, turns []uint64) ([]uint64, error) {
 		late = make([]uint64, n)
 		table := sineTable()
 		for j, turn := range turns {
-			for i, weight := range sigmoidWeights[:c.sines] {
+			for i, weight := range c.weights() {
 				angle, at := c.angle(turn, i), j*each+i
 				late[at] = c.factor(weight, table[angle-quarter], draws[at]) - early[at]
 				late[at+c.sines] = c.factor(weight, table[angle], draws[at+c.sines]) - early[at+c.sines]

@@ -33,7 +33,7 @@ type trainer struct {
 	openings      openings
 	bounds        *series   // of the Gram matrix's norm
 	choices       *series   // of the number of the best candidate
-	progress      *series   // of the outer steps; of bins
+	progress      *series   // of the outer steps; nil for the square loss
 	coin          keys.Hash // that draws samples of the rows; of bins
 	events        rss.Share // of the logistic loss, [N], scale sy
 	coins, checks *series   // of the check of the steps
@@ -83,9 +83,9 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	}
 	m := t.model()
 	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
-	m.Iterations, m.ToGo = t.Params.Iterations*max(1, t.Params.Outer), toGo(s.distance)
-	if t.counted {
-		m.Iterations = t.Params.Iterations * t.progress.fixed
+	m.Iterations = t.Params.Iterations
+	if !t.square {
+		m.Iterations, m.ToGo = t.eachSteps()*t.progress.fixed, t.toGo(s.distance)
 	}
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]
@@ -125,9 +125,12 @@ func checkTargets(p fdskl.Params, targets []float64) error {
 // rarest is the least share of the rarer class, one in so many: weights of its rows are more than their rounding.
 const rarest = 4000
 
-// checkShare refuses labels of a logistic scorecard of which nearly all are the same, at the label holder: the base
-// would have no end, and the weights of the rows would come to nothing. A class of fewer rows than a bin has would be
-// worse: of two rows the first step alone tells whether they share a cell.
+// leastClass is the fewest rows of the rarer class of a kernel with the logistic loss: as a bin has by default.
+const leastClass = 20
+
+// checkShare refuses labels of a training with the logistic loss of which nearly all are the same, at the label holder:
+// the base would have no end, and the weights of the rows would come to nothing. A class of fewer rows than a bin has
+// would be worse: of two rows the first step alone tells whether they share a cell, or are near each other.
 func checkShare(p fdskl.Params, targets []float64) error {
 	n := 0
 	for _, y := range targets {
@@ -136,15 +139,19 @@ func checkShare(p fdskl.Params, targets []float64) error {
 		}
 	}
 	n = min(n, len(targets)-n)
-	if n < p.MinCell {
-		return fmt.Errorf("the rarer class has %d of %d rows, and a scorecard with the logistic loss wants min_cell = %d at "+
-			"least: its steps would tell of single rows", n, len(targets), p.MinCell)
+	least, wants := leastClass, fmt.Sprint(leastClass)
+	if p.Binned() {
+		least, wants = p.MinCell, fmt.Sprintf("min_cell = %d", p.MinCell)
+	}
+	if n < least {
+		return fmt.Errorf("the rarer class has %d of %d rows, and the logistic loss wants %s at least in a sealed job: its "+
+			"steps would tell of single rows", n, len(targets), wants)
 	}
 	if n*rarest >= len(targets) {
 		return nil
 	}
-	return fmt.Errorf("the rarer class has %d of %d rows, and a scorecard with the logistic loss wants one in %d at "+
-		"least: take fewer rows of the other class", n, len(targets), rarest)
+	return fmt.Errorf("the rarer class has %d of %d rows, and the logistic loss wants one in %d at least in a sealed "+
+		"job: take fewer rows of the other class", n, len(targets), rarest)
 }
 
 // farthest is the largest magnitude of targets, in deviations of the label.
@@ -162,10 +169,10 @@ func rangeBeyond(most float64) int { return 1 << bits.Len(uint(most)) }
 // CheckLabels refuses, before a job is agreed on, labels that its training would refuse, and a training of them that
 // could look as if it had come to its optimum.
 func CheckLabels(p fdskl.Params, numbers []float64) error {
-	if p.Binned() && p.Loss == kernel.Logistic.String() {
-		if p.Iterations < leastIterations {
-			return fmt.Errorf("iterations is %d, want %d or more of a scorecard with loss %q: steps that are not solved look "+
-				"as if the optimum were near", p.Iterations, leastIterations, p.Loss)
+	if p.Loss == kernel.Logistic.String() {
+		if least := leastIterations(p); p.Iterations < least {
+			return fmt.Errorf("iterations is %d, want %d or more with loss %q: steps that are not solved look as if the "+
+				"optimum were near", p.Iterations, least, p.Loss)
 		}
 		return checkShare(p, numbers)
 	}
@@ -223,7 +230,7 @@ func newTrainer(p *Party) (*trainer, error) {
 		t.choices = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: choiceBits,
 			root: holder})
 	}
-	if s.counted {
+	if !s.square {
 		t.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: p.Params.Outer, root: nobody})
 	}
 	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
@@ -287,6 +294,9 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	n := t.checkNumbers()
 	words, err := t.openings.fix(ctx, t.checks, 1, 2*n, func() ([]uint64, error) {
 		shift := rss.Shift{Count: n, Bits: s.multiple + coefBits - checkPoint}
+		if t.secant {
+			shift.Bits += secantBits - coefBits
+		}
 		y, err := t.truncate(ctx, kindCheck, t.Params.Iterations+1, wordBits, t.checkTerms(s, coin), shift)
 		return append(y.X, y.Y...), err
 	})
@@ -324,8 +334,9 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 
 // solution is what all runs of the steps come to, in its last form.
 type solution struct {
-	beta       rss.Share // [runs, sides, D], scale bs
-	offsets    rss.Share // [runs, sides], scale bs
+	beta       rss.Share // [runs, sides, D], of cosines with the logistic loss [D], scale bs
+	offsets    rss.Share // [runs, sides], and [1], scale bs
+	check      []uint64  // see addSolution
 	base       rss.Share // what all scores have besides, [1], scale bs; of the logistic loss
 	intercepts []float64 // the same, [sides], at the label holder; of the square loss
 	multiples  rss.Share // see system
@@ -352,7 +363,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 			return nil, err
 		}
 		var p progress
-		if t.counted {
+		if !t.square {
 			var err error
 			if p, err = t.openedProgress(ctx, t.progress.fixed); err != nil {
 				return nil, err
@@ -368,9 +379,13 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		if s == nil {
 			return nil, t.lostSolution()
 		}
-		lengths := []int{runs * t.sides * t.features, runs * t.sides, runs - 1, t.bases()}
+		kept := t.keptRuns() * t.sides
+		lengths := []int{kept * t.features, kept, runs - 1, t.bases()}
 		if t.z != nil {
 			lengths = append(lengths, t.features)
+		}
+		if t.secant { // words of a party's own, in the place of a share's
+			lengths = append(lengths, (runs-1)*t.features)
 		}
 		list, err := s.shares(lengths...)
 		if err != nil {
@@ -385,6 +400,9 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		}
 		if !t.square {
 			found.base = list[3]
+		}
+		if t.secant {
+			found.check = list[len(list)-1].X
 		}
 		found.intercepts, err = t.intercepts(s)
 		return found, err
@@ -409,15 +427,14 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if t.loss == kernel.Square {
 		s.beta, err = t.ridge(ctx, system, from)
 	} else if last, err = t.newton(ctx, system, from); err == nil {
-		s.beta, s.base, s.intercepts = last.beta, last.base, make([]float64, t.sides)
-		if t.counted {
-			s.distance = last.distance
-		}
+		n := t.keptRuns() * t.features
+		s.beta, s.base, s.intercepts = last.at.Slice(0, n), last.at.Slice(n, n+1), make([]float64, t.sides)
+		s.distance, s.check = last.distance, last.check
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.offsets, err = t.offsets(ctx, runs*t.sides, s.beta, system); err != nil {
+	if s.offsets, err = t.offsets(ctx, t.keptRuns()*t.sides, s.beta, system); err != nil {
 		return nil, err
 	}
 	if t.z != nil {

@@ -35,7 +35,7 @@ func viewed() map[string]fdskl.Params {
 		"small, auto":     with(func(p *fdskl.Params) { p.Ring, p.Lambda, p.Classes, p.Iterations = 32, 0, 3, 2 }),
 		"small, logistic": with(func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer, p.Iterations = 32, "logistic", 2, 2 }),
 		"a public bound":  with(func(p *fdskl.Params) { p.Bound = boundPublic }),
-		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 2, 2, 1e-2 }),
+		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 3, 2, 1e-2 }),
 		"bins":            binned(fdskl.Params{Iterations: 3, Lambda: 1e-2}),
 		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 100}),
 		"points, owners":  carded("owners"),
@@ -110,10 +110,8 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 			list = append(list, kindValidation)
 		}
 	}
-	if f.params.Binned() {
-		for range f.params.Outer {
-			list = append(list, kindProgress)
-		}
+	for range f.params.Outer {
+		list = append(list, kindProgress)
 	}
 	list = append(list, kindCheck) // a component, from one of its holders
 	if f.params.Points == "owners" || f.params.Points == f.names[self] {

@@ -201,7 +201,7 @@ func windowed(t testing.TB) map[string]*fixture {
 		"regression":     with(func(p *fdskl.Params) { p.Target, p.Lambda = fdskl.Regression, 0 }),
 		"logistic":       with(func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 2 }),
 		"logistic, auto": with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 2, 0 }),
-		"a public bound": with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Bound = "logistic", 2, boundPublic }),
+		"a public bound": with(func(p *fdskl.Params) { p.Bound = boundPublic }),
 	}
 }
 

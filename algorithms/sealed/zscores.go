@@ -155,7 +155,7 @@ func (t *trainer) inverseRoots(ctx context.Context, s *solution, sys *system, o 
 
 // information shares the Gram matrix of a sample of the rows, weighed by 4 p (1 - p), at the scores found.
 func (t *trainer) information(ctx context.Context, o *outer, s *system) (*weighed, error) {
-	scores, err := t.terms(ctx, o, s)
+	_, scores, err := t.terms(ctx, o, s)
 	if err != nil {
 		return nil, err
 	}

@@ -58,10 +58,11 @@ A job file:
                               # of few rows bears no more
    # lambda = 1e-4            # default: "auto", one of six from 0.1 to 1e-6, by a fifth of
                               # the rows that are kept out of a first solution
-   iterations = 300           # steps of the solver
+   iterations = 300           # steps of the solver; in each step of "logistic" 24
    seed = "credit 2026"
-   # loss = "logistic"        # takes outer steps of Newton's method; default: "square".
-   # outer = 5                # "smooth-hinge" is of masked jobs alone
+   # loss = "logistic"        # takes steps to its optimum, and says where it ends before;
+   # outer = 32               # the most of them. Default: "square". "smooth-hinge" is of
+                              # masked jobs alone
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction; 5 by default with

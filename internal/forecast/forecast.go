@@ -22,6 +22,8 @@ type Forecast struct {
 	// of a solver whose steps nobody can count beforehand: seconds of one, beside Seconds, and how many there may be
 	StepSeconds float64 `json:"step_seconds,omitempty"`
 	Steps       int64   `json:"steps,omitempty"`
+	// of a sealed solver that ends once it has converged: the most outer steps, of which Seconds and bytes are
+	MostSteps int `json:"most_steps,omitempty"`
 
 	Sent     Bytes `json:"sent"`     // by this party
 	Received Bytes `json:"received"` // by this party
@@ -81,6 +83,7 @@ func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Plac
 	if !at.Together {
 		f.Trip, f.Rate = at.Trip, at.Rate
 	}
+	f.MostSteps = w.outer
 	if w.turn != nil {
 		f.StepSeconds, f.Steps = w.turn.seconds(speeds, at, len(c.Parties)), w.turns
 	}
@@ -134,6 +137,9 @@ func (f *Forecast) String() string {
 	if f.Steps > 0 {
 		said = append(said, fmt.Sprintf("and %s for each of up to %d steps of the solver, %s for all of them",
 			Seconds(f.StepSeconds), f.Steps, about(f.StepSeconds*float64(f.Steps))))
+	}
+	if f.MostSteps > 1 {
+		said = append(said, fmt.Sprintf("less where fewer than %d steps do", f.MostSteps))
 	}
 	text := strings.Join(said, ", ") + "; you send " + f.Sent.String() + ", receive " + f.Received.String()
 	if f.Unknown != "" || f.Together {
@@ -259,6 +265,9 @@ func (f *Forecast) Against(came Came) *Outcome {
 		return &x
 	}
 	o.Slow = f.Slow(came.Seconds, came.Waited)
+	if f.MostSteps > 1 { // nobody had said how many it takes
+		return o
+	}
 	if f.Steps == 0 && f.Seconds >= leastForecast {
 		o.SecondsOff = off(came.Seconds, f.Seconds)
 	}

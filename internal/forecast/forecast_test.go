@@ -226,6 +226,20 @@ func TestStepsOfALoss(t *testing.T) {
 	}
 }
 
+// TestStepsThatMayEndEarlier: a forecast of a sealed training with the logistic loss is of its most steps, says so, and
+// is not held against what came.
+func TestStepsThatMayEndEarlier(t *testing.T) {
+	c := contractOf(t, keys.PrivacySealed, 4000, 128)
+	c.Job.Parameters["loss"] = "logistic"
+	f := of(t, c, evenSpeeds(), Place{})
+	if f.MostSteps != 32 || !strings.Contains(f.String(), ", less where fewer than 32 steps do; you send ") {
+		t.Errorf("it is of %d steps and says %q", f.MostSteps, f)
+	}
+	if o := f.Against(Came{Seconds: 3, Sent: 5, Received: 5, Sessions: 1}); o.SecondsOff != nil || o.SentOff != nil {
+		t.Errorf("%v, and nobody had forecast how many steps it takes", o)
+	}
+}
+
 // TestDensities: a party is taken to have columns like the own ones.
 func TestDensities(t *testing.T) {
 	own := DensityOf(&kernel.Matrix{Rows: 4, Dense: []string{"a"}, Binary: []string{"b", "c", "d"},

@@ -40,6 +40,7 @@ type work struct {
 	// of a solver whose steps nobody can count beforehand: what one is, and how many there may be
 	turn  *step
 	turns int64
+	outer int // the most outer steps of a sealed training
 }
 
 // then begins a step.
@@ -334,17 +335,18 @@ func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
 	file(features, Written)
 
 	// The steps of the solver: of all candidates on a part of the rows, then three runs.
-	steps := func(systems float64) *step {
+	steps := func(n int, systems float64) *step {
 		s := w.then()
-		each(s, Product, 2*float64(p.Iterations)*systems*d*d)
-		s.trips += float64(p.Iterations) * rss.Roles
+		each(s, Product, 2*float64(n)*systems*d*d)
+		s.trips += float64(n) * rss.Roles
 		return s
 	}
 	if p.Lambda == 0 && !p.Binned() {
-		steps(float64(len(fdskl.Candidates())) * scores)
+		steps(p.Iterations, float64(len(fdskl.Candidates()))*scores)
 	}
+	w.outer = p.Outer
 	for e := range max(1, p.Outer) {
-		s := steps(rss.Roles * scores)
+		s := steps(p.SolverSteps(), rss.Roles*scores)
 		if p.Outer > 0 {
 			each(s, Product, 2*rows*d)
 			each(s, Padded, 2*padded(p.Ring)*rows*d)

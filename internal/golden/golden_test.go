@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -41,7 +42,7 @@ var (
 	fixed    = with(active, `loss = "logistic"`, "features = 12", "iterations = 3", "lambda = 1e-6")
 	squares  = with(active, `loss = "square"`, "features = 12", "lambda = 1e-6")
 	doubly   = with(active, `schedule = "doubly-stochastic"`, "iterations = 3", "batch = 4", "block_features = 2")
-	logistic = with(active, `loss = "logistic"`, "features = 4", "iterations = 2", "outer = 2", "sigma = 1.5",
+	logistic = with(active, `loss = "logistic"`, "features = 4", "iterations = 4", "outer = 2", "sigma = 1.5",
 		"lambda = 1e-6")
 	auto = with(active, `loss = "square"`, "features = 12", "iterations = 8")
 	card = []string{`active = ["bank"]`, `label = "y"`, "bins = 3", "min_cell = 5", "iterations = 40",
@@ -65,6 +66,7 @@ var cases = []struct {
 	predict                  bool // with the model, afterwards
 	four                     bool // classes, which the label holder's node infers
 	asTheyCome               bool // tables with missing cells, dates, and levels that are new
+	rows                     int  // 0: 40
 }{
 	{name: "fdskl-masked-tree", algorithm: "fdskl", privacy: "masked", parties: 4, parameters: fixed, predict: true},
 	{name: "fdskl-as-they-come", algorithm: "fdskl", privacy: "masked", parties: 3, parameters: squares, predict: true,
@@ -73,7 +75,7 @@ var cases = []struct {
 		parameters: with(squares, "iterations = 8"), predict: true},
 	{name: "sealed-small", algorithm: "fdskl", privacy: "sealed", parties: 3,
 		parameters: with(squares, "iterations = 8", "ring = 32"), predict: true},
-	{name: "sealed-logistic", algorithm: "fdskl", privacy: "sealed", parties: 4, parameters: logistic},
+	{name: "sealed-logistic", algorithm: "fdskl", privacy: "sealed", parties: 4, parameters: logistic, rows: 64},
 	{name: "glm-points", algorithm: "glm", privacy: "sealed", parties: 4, parameters: card, predict: true},
 	{name: "fdskl-masked-auto", algorithm: "fdskl", privacy: "masked", parties: 3, parameters: auto},
 	{name: "sealed-auto", algorithm: "fdskl", privacy: "sealed", parties: 3, parameters: auto, predict: true},
@@ -117,7 +119,7 @@ func TestRunsAreThoseOfTheGoldenFiles(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := newNetwork(t, c.parties)
 				if c.servers == 0 {
-					n.columns(40, c.four, c.asTheyCome)
+					n.columns(cmp.Or(c.rows, 40), c.four, c.asTheyCome)
 				} else {
 					n.streams(c.servers, 6)
 				}

@@ -184,7 +184,7 @@ func TestScorecardsThatAreRefused(t *testing.T) {
 		{"", "z_scores = \"smith\"", `z_scores is "smith", want "owners", one of the job's parties`},
 		{"", "z_scores = \"bank\"\nouter = 1", "two outer steps or more"},
 		{"", "loss = \"square\"\npoints = \"owners\"", "points are of odds"},
-		{"", "iterations = 39", "iterations is 39, want 40 or more of a scorecard"},
+		{"", "iterations = 39", "iterations is 39, want 40 or more with loss"},
 		{"", "[parameters.edges]\nage = [3, 2]", `edges of "age": edge 2 is 2`},
 	} {
 		head := cmp.Or(c.head, "privacy = \"sealed\"")

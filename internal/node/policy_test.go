@@ -439,7 +439,7 @@ func TestPoliciesKnowTheWordsOfJobs(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	l := newTestNetwork(t, 4, 50)
+	l := newTestNetwork(t, 4, 80)
 	l.startAll()
 	_, err := l.nodes[0].newTask(&contract.Job{Algorithm: "none"})
 	_, list, _ := strings.Cut(fmt.Sprint(err), "this version runs ")

@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
 // Base is the score at which each row's probability is the share of the second class among labels of -1 and 1.
@@ -16,28 +14,6 @@ func Base(y []float64) float64 {
 		share += (1 + v) / 2 / float64(len(y))
 	}
 	return math.Log(share / (1 - share))
-}
-
-// Outer takes outer steps of the logistic loss as sealed jobs with kernels do, from the base on: each solves the
-// equations of a fixed Gram matrix, whose sums over rows are times scale, with lambda on its diagonal. Features,
-// [N, D], have mean 0. It returns coefficients, [D], and intercept.
-func Outer(z *mat.Dense, y []float64, steps int, scale, lambda float64, solve func(*mat.VecDense) *mat.VecDense) (
-	*mat.VecDense, float64,
-) {
-	n, d := z.Dims()
-	beta, intercept := mat.NewVecDense(d, nil), Base(y)
-	g, right := mat.NewVecDense(n, nil), mat.NewVecDense(d, nil)
-	for range steps {
-		for j, f := range Scores(z, beta, intercept) {
-			g.SetVec(j, -kernel.Logistic.Derivative(f, y[j])/kernel.Logistic.Curvature())
-		}
-		right.MulVec(z.T(), g)
-		right.ScaleVec(scale, right)
-		right.AddScaledVec(right, -lambda, beta)
-		intercept += mat.Sum(g) / float64(n) // in the first step 0
-		beta.AddVec(beta, solve(right))
-	}
-	return beta, intercept
 }
 
 // Constants of Optimum.

@@ -50,24 +50,4 @@ func TestOptimumHasNoSlope(t *testing.T) {
 			t.Errorf("the slope in direction %d is %v, want 0", i, slope)
 		}
 	}
-
-	// Outer steps with the exact inverse of the fixed matrix come to the same, if there are many of them.
-	centred := mat.DenseCopyOf(z)
-	Centre(centred, mat.NewDense(1, d, nil))
-	gram := mat.NewSymDense(d, nil)
-	gram.SymOuterK(1.0/n, centred.T())
-	for i := range d {
-		gram.SetSym(i, i, gram.At(i, i)+4*ridge)
-	}
-	steps, _ := Outer(centred, y, 2000, 1.0/n, 4*ridge, func(right *mat.VecDense) *mat.VecDense {
-		x := mat.NewVecDense(d, nil)
-		if err := x.SolveVec(gram, right); err != nil {
-			t.Fatal(err)
-		}
-		return x
-	})
-	steps.SubVec(steps, beta)
-	if off := mat.Norm(steps, 2); off > 1e-6 {
-		t.Errorf("outer steps end %v away", off)
-	}
 }

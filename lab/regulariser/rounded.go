@@ -206,9 +206,6 @@ func (c *split) learn(ctx context.Context, p fdskl.Params) ([]float64, error) {
 	s0 := float64(n) * float64(weight) / math.Ldexp(1, bits.Len(uint(n-1))+bits.Len(uint(weight-1)))
 	scale, diagonal := s0*2/float64(weight*n), float64(p.Lambda)*s0/2
 	if loss == kernel.Logistic {
-		diagonal *= 2 / loss.Curvature()
-	}
-	if loss == kernel.Logistic && p.Binned() {
 		beta, intercept, err := floatsteps.Optimum(z, y, float64(p.Lambda)*float64(weight)/2)
 		if err != nil {
 			return nil, err
@@ -222,10 +219,6 @@ func (c *split) learn(ctx context.Context, p fdskl.Params) ([]float64, error) {
 		return nil, err
 	}
 	solve := func(right *mat.VecDense) *mat.VecDense { return floatsteps.Steps(factors, g, diagonal, right) }
-	if loss == kernel.Logistic {
-		beta, intercept := floatsteps.Outer(z, y, p.Outer, scale, diagonal, solve)
-		return floatsteps.Scores(test, beta, intercept), nil
-	}
 	mean := 0.0
 	for _, v := range y {
 		mean += v / float64(n)

@@ -156,7 +156,7 @@ func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract
 
 // run implements part.
 func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
-	if err := ofThisVersion(r.Contract()); err != nil {
+	if err := ofThisVersion(r.Contract(), s.params); err != nil {
 		return nil, err
 	}
 	party, prepared, err := s.party(ctx, r)
@@ -218,14 +218,17 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	return report, nil
 }
 
-// ofThisVersion refuses a contract of a training that opens scores of its rows, which parties signed under an earlier
-// version.
-func ofThisVersion(c *contract.Contract) error {
-	if slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.Kind == sealed.Scores }) {
-		return fmt.Errorf("the contract of job %q opens scores of training rows, as trainings with loss = \"logistic\" did "+
-			"in an earlier version of this program: propose the job anew", c.Job.Name)
+// ofThisVersion refuses a contract of a training that parties signed under an earlier version: one that opens scores of
+// its rows, or whose steps with the logistic loss do not tell how far they are.
+func ofThisVersion(c *contract.Contract, p fdskl.Params) error {
+	opens := func(kind string) bool {
+		return slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.Kind == kind })
 	}
-	return nil
+	if !opens(sealed.Scores) && (opens(sealed.Progress) || p.Loss != kernel.Logistic.String()) {
+		return nil
+	}
+	return fmt.Errorf("the contract of job %q is of an earlier version of this program, whose trainings with loss = %q "+
+		"took other steps: propose the job anew", c.Job.Name, kernel.Logistic)
 }
 
 // prepared is what a model part keeps of a table.

@@ -4,18 +4,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// TestATrainingThatOpensScoresIsOfAnotherVersion: what its parties have signed would open more than trainings do now.
-func TestATrainingThatOpensScoresIsOfAnotherVersion(t *testing.T) {
-	c := &contract.Contract{Job: &contract.Job{Name: "credit"}, Openings: []contract.Opening{{Kind: "bound"}}}
-	if err := ofThisVersion(c); err != nil {
-		t.Error(err)
-	}
-	c.Openings = append(c.Openings, contract.Opening{To: "bank", Kind: "scores", Count: 3000})
-	err := ofThisVersion(c)
-	if err == nil || !strings.Contains(err.Error(), `job "credit" opens scores of training rows`) {
-		t.Errorf("error is %v, want the contract refused by name", err)
+// TestTrainingsOfAnotherVersionAreRefused: what parties have signed would open more than trainings do now, or has no
+// place for how far a step goes.
+func TestTrainingsOfAnotherVersionAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		loss, opens string
+		refused     bool
+	}{{"square", "bound", false}, {"logistic", "progress", false}, {"logistic", "bound", true},
+		{"logistic", "scores", true}, {"square", "scores", true}} {
+		signed := &contract.Contract{Job: &contract.Job{Name: "credit"}, Openings: []contract.Opening{{Kind: c.opens}}}
+		err := ofThisVersion(signed, fdskl.Params{Loss: c.loss})
+		const want = `job "credit" is of an earlier version`
+		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("loss %s, which opens %s: error is %v, want the contract refused by name: %t", c.loss, c.opens, err,
+				c.refused)
+		}
 	}
 }

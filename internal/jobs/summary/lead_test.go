@@ -56,7 +56,7 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 		{"sealed-classes-predict", "telco", Partial, "bank will learn 40 bits of each of 40 people; any two of bank, " +
 			"insurer and telco together could rebuild your 2 columns of 40 people."},
 		{"sealed-logistic", "insurer", Hidden, "No party alone learns anything of a single one of your rows; any two of " +
-			"bank, insurer and telco together could rebuild your 2 columns of 40 people."},
+			"bank, insurer and telco together could rebuild your 2 columns of 64 people."},
 		{"glm-points", "bank", Partial, "insurer, telco and retailer will learn how your labels lie in bins, of a bin of one " +
 			"row that row's label; any two of bank, insurer and telco together could rebuild your 2 columns and your labels " +
 			"of 40 people."},

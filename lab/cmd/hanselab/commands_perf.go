@@ -187,7 +187,7 @@ With --bins scorecards in place of kernels, in sealed jobs alone:
 		real("lambda", &o.Lambda, 0, "regulariser `LAMBDA` of scorecards; 0: by the number of rows"),
 		yes("z-scores", &o.ZScores, "open z-scores of scorecards to the label holder"),
 		&cli.IntFlag{Name: "outer", Destination: &o.Outer,
-			Usage: "`E` outer steps of a loss that is not the square", DefaultText: "5; 8 for phishing"},
+			Usage: "`E` outer steps of a loss that is not the square, at most", DefaultText: "the job's"},
 		&cli.IntFlag{Name: "steps", Destination: &o.Steps, Usage: "`T` steps", DefaultText: "the set's"},
 		number("seeds", &o.Seeds, 1, "`N` splits of each set, with the seeds 1 to N"),
 		number("repeat", &o.Repeat, 1, "train `N` times; of the times the fastest counts"),

@@ -110,25 +110,34 @@ func windowBytes(p fdskl.Params, n int) (once, step int64) {
 // which so many outer steps were taken.
 func trainingBytes(p fdskl.Params, rows, outer int) int64 {
 	n, d, k, sums := int64(rows), int64(p.Features), int64(p.Ring), sumRing(p.Ring)
-	steps := int64(p.Iterations)*truncatedBytes(64, 2*runs*d) + truncatedBytes(64,
+	steps := int64(p.SolverSteps())*truncatedBytes(64, 2*runs*d) + truncatedBytes(64,
 		(runs-1)*d+runs*d) // and multiples, and roundings
 	lifted, each := windowBytes(p, rows)
 	total := featureBytes(p, rows) + lifted
-	total += truncatedBytes(sums, d+d*(d+1)/2+runs) // means, Gram matrix, offsets
+	total += truncatedBytes(sums, d+d*(d+1)/2) // means, Gram matrix
 	total += normBytes()
 	total += truncatedBytes(64, checks)
 	total += zBytes(p, rows)
 	if p.Loss == kernel.Square.String() {
-		return total + n*k/8 + truncatedBytes(sums, d) + steps
+		return total + n*k/8 + truncatedBytes(sums, d+runs) + steps // labels, right side, offsets
 	}
 	total += n*k/8 + 2*wordBytes // events, and where the steps begin
+	bases := int64(0)            // right sides of the base
+	if p.Binned() {
+		total += truncatedBytes(sums, runs) // offsets
+	} else {
+		bases = 1
+		total += truncatedBytes(sums, 1)
+		total += truncatedBytes(64, d+1) + 2*wordBytes // the last form; and the gain, twice
+	}
 	for e := range outer {
-		total += truncatedBytes(sums, d+1) + each + steps
+		total += truncatedBytes(sums, d+1+bases) + each + steps
 		if e > 0 {
 			total += truncatedBytes(sums, 1) + sigmoidBytes(p, n)
 		}
-		if p.Binned() {
-			total += progressBytes(d, e, p.Outer)
+		total += progressBytes(p, e)
+		if !p.Binned() {
+			total += secantBytes(d, min(int64(e), 4))
 		}
 		switch {
 		case p.Binned() && e == 0:
@@ -155,13 +164,13 @@ func sampled(n, least, share int64) int64 {
 }
 
 // sigmoidBytes is what the probabilities of n rows send: two turns of 16 bits, the two factors of 16 sines, and two
-// halves. Factors of cosines have 48 bits at the least.
+// halves. Of cosines there are 32 sines, and factors have 48 bits at the least.
 func sigmoidBytes(p fdskl.Params, n int64) int64 {
-	factors := int64(p.Ring)
+	factors, sines := int64(p.Ring), int64(16)
 	if !p.Binned() {
-		factors = max(factors, 48)
+		factors, sines = max(factors, 48), 32
 	}
-	return n * (2*2 + 2*16*factors/8 + 2*int64(p.Ring)/8)
+	return n * (2*2 + 2*sines*factors/8 + 2*int64(p.Ring)/8)
 }
 
 // weighedBytes is what a Gram matrix of m rows sends, each weighed by its slope: the slopes, bins times slopes at each
@@ -173,23 +182,43 @@ func weighedBytes(d, m int64) int64 {
 	return total + truncatedBytes(64, d+1+2*d+triangle+inverse) + wordBytes
 }
 
-// progressBytes is what measuring step e, from 0, of at most so many, and taking a part of it sends: the length and the
-// distance, whose 42 bits are compared with limits by trees of carries. Of the distance there are two from the fifth
-// step on, and four after the last.
-func progressBytes(d int64, e, most int) int64 {
-	const width, carries = 42, 20 + 10 + 5 + 3 + 1 + 1
-	limits := int64(15)
-	if e+1 >= min(5, most) {
+// comparedBytes is what comparing n numbers of so many bits with 0 sends, by trees of so many carries.
+func comparedBytes(width, carries, n int64) int64 {
+	return truncatedBytes(64, n*(width+2*carries+1)) + n*width*wordBytes
+}
+
+// progressBytes is what measuring step e, from 0, and taking a part of it sends: the length and the distance, which are
+// compared with limits. Of the distance there are two from the fifth step on, and four after the last.
+func progressBytes(p fdskl.Params, e int) int64 {
+	d, limits, kept := int64(p.Features), int64(15), int64(1)
+	if p.Binned() {
+		kept = runs
+	}
+	if e+1 >= min(5, p.Outer) {
 		limits += 2
 	}
-	if e+1 == most {
+	if e+1 == p.Outer {
 		limits += 2
 	}
-	total := truncatedBytes(64, d+2+limits*(width+2*carries+1)+runs*d+1) + limits*width*wordBytes
-	if e > 0 {
-		total += truncatedBytes(64, 2) // what the base moves by
+	total := truncatedBytes(64, d+2+2+kept*d+1) + comparedBytes(42, 20+10+5+3+1+1, limits)
+	if !p.Binned() {
+		total += truncatedBytes(64, 1) // the base
+	} else if e > 0 {
+		total += truncatedBytes(64, 2) // what it moves by
 	}
 	return total
+}
+
+// secantBytes is what a direction of k secants sends: the right side times the gain, and the direction; with secants
+// rounded coefficients, two numbers, 22 comparisons, three scalars, three vectors times their factor, six products for
+// an inverse, the products of all, and a number for each secant in turn.
+func secantBytes(d, k int64) int64 {
+	total := rss.Roles*(d+1)*wordBytes + truncatedBytes(64, d+1)
+	if k == 0 {
+		return total
+	}
+	total += truncatedBytes(64, d+1+2+1+6+2*k*(2+2*k)+(k-1)+2*k+k) + comparedBytes(50, 24+12+6+3+2+1, 13+9)
+	return total + rss.Roles*(3*(d+1)+3)*wordBytes
 }
 
 // Of the norm's order of magnitude so many values are truncated on the way, the label holder shares so many bits, and

@@ -149,13 +149,8 @@ func (m *openModel) stepped(lambda float64, got []float64) (best *mat.VecDense, 
 
 // fit returns coefficients and intercept by the job's steps, or at the minimum.
 func (m *openModel) fit(exact bool) (*mat.VecDense, float64, error) {
-	n, _ := m.z.Dims()
-	switch {
-	case m.loss != kernel.Square && exact:
+	if m.loss != kernel.Square {
 		return floatsteps.Optimum(m.z, m.y, m.lambda*m.kappa/m.s0*float64(m.weight)/2)
-	case m.loss != kernel.Square:
-		beta, intercept := floatsteps.Outer(m.z, m.y, m.params.Outer, m.s0*2/float64(n*m.weight), m.lambda, m.steps)
-		return beta, intercept, nil
 	}
 	right, mean := m.side(m.y)
 	if !exact {
@@ -231,9 +226,8 @@ func (r *Result) compare(data *trial.Data, models []*fdskl.Model, file string) e
 	return nil
 }
 
-// stepped reports whether the job's steps can be taken again: a scorecard of the logistic loss takes them from rows
-// that a coin draws.
-func (r *Result) stepped() bool { return r.Bins == 0 || r.Loss == kernel.Square.String() }
+// stepped reports whether the job's steps can be taken again: those of the logistic loss follow from what is on shares.
+func (r *Result) stepped() bool { return r.Loss == kernel.Square.String() }
 
 // calibration is the mean probability that scores tell, over the share of the second class.
 func calibration(scores, labels []float64) float64 {

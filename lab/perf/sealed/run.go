@@ -176,7 +176,7 @@ func (l *sealedLab) sealed(ctx context.Context, c sealedCase, data *trial.Data, 
 	}
 	p = models[0].Params // with the parties' bins
 	if p.Outer > 0 {
-		r.Outer = models[0].Iterations / p.Iterations
+		r.Outer = models[0].Iterations / p.SolverSteps()
 	}
 	r.Features, r.Lambda = p.Features, float64(p.Lambda)
 	r.RowBytes = float64(featureBytes(p, r.Rows)) / float64(r.Rows)
