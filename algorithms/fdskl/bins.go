@@ -129,7 +129,7 @@ func (p Params) binDefaults() Params {
 	p.MinCell = cmp.Or(p.MinCell, defaultMinCell)
 	p.Constant = cmp.Or(p.Constant, "drop")
 	if p.Loss == kernel.Logistic.String() {
-		p.Iterations = cmp.Or(p.Iterations, 60)
+		p.Iterations = cmp.Or(p.Iterations, 80)
 	}
 	p.Iterations = cmp.Or(p.Iterations, 100)
 

@@ -71,8 +71,9 @@ func turnOf(factors [2 * sines]float64) uint64 {
 	for a := coarse - 20; a <= coarse+20; a++ {
 		off := 0.0
 		for i, w := range sigmoidWeights {
+			units, _ := unitsOf((&scales{counted: true}).waves(), i)
 			cos, sin := pairOf(a&(1<<16-1), i, false)
-			off += math.Pow(factors[i]-2048*w*sin, 2) + math.Pow(factors[i+sines]-2048*w*cos, 2)
+			off += math.Pow(factors[i]-units*w*sin, 2) + math.Pow(factors[i+sines]-units*w*cos, 2)
 		}
 		if off < least {
 			best, least = a, off

@@ -122,7 +122,7 @@ func TestWindowsEnd(t *testing.T) {
 	cosines, bins := fdskl.Params{}, binned(fdskl.Params{})
 	got := [...]int{gramRows(cosines), labelRows(cosines), derivativeRows(cosines), gramRows(bins), derivativeRows(bins),
 		slopeRows()}
-	if want := [...]int{8128, 4080, 7882, 1<<29 - 1, 497, 1706}; got != want {
+	if want := [...]int{8128, 4080, 7942, 1<<29 - 1, 501, 1950}; got != want {
 		t.Errorf("windows of %d rows, want %d", got, want)
 	}
 	half := func(rows int) int { return rows / 2 }

@@ -22,7 +22,7 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 	p.Bound = cmp.Or(p.Bound, boundFrobenius)
 	if p.Loss != kernel.Square.String() {
 		if p.Binned() {
-			p.Outer = cmp.Or(p.Outer, 8)
+			p.Outer = cmp.Or(p.Outer, 10)
 		}
 		p.Outer = cmp.Or(p.Outer, mostOpened(p))
 	}
@@ -88,7 +88,7 @@ func mostOpened(p fdskl.Params) int {
 	if p.Binned() {
 		return 12
 	}
-	return 32
+	return 40
 }
 
 // maxSteps is the most steps of the solver in a training; every party counts them before it consents.

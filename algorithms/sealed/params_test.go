@@ -61,8 +61,8 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
 		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which is solved in one " +
 			"step"},
-		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 32, of which each opens 6 bits"},
-		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 32, of which each opens 6 bits"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 40, of which each opens 6 bits"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 40, of which each opens 6 bits"},
 		{func(p *fdskl.Params) { p.Keeper = "p2" }, `keeper and helper are both "p2": the three that hold shares are three`},
 		{func(p *fdskl.Params) { p.Helper = "p0" }, `helper is "p0", who is the label holder: the three that hold shares are three`},
 		{func(p *fdskl.Params) { p.Keeper = "p0" }, `keeper is "p0", who is the label holder: the three that hold shares are three`},

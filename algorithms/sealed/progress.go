@@ -45,23 +45,17 @@ const useBlur = rss.FirstFree + 3
 // Progress is the kind of the openings that tell how far steps of the logistic loss go.
 const Progress = kindProgress
 
-// distances are the limits of q; below the first the steps are done. What secants know of the second derivative is a
-// half to a fifth of q: their limit is lower.
-func (s *scales) distances() [distanceLimits]float64 {
-	near := secantReach
-	if s.counted {
-		near = 1. / 4
-	}
-	return [...]float64{near, 16, fdskl.FarthestToGo * fdskl.FarthestToGo}
-}
+// distances are the limits of q. Where it is below the first, the step is the last: it goes nearly all of that way, and
+// not all, since a solution and what secants know are not exact.
+var distances = [distanceLimits]float64{1. / 32, 16, fdskl.FarthestToGo * fdskl.FarthestToGo}
 
 // toGo is how many standard errors are to go at most where q passes so many limits, 0 where it passes none.
-func (s *scales) toGo(distance int) float64 {
+func toGo(distance int) float64 {
 	switch {
 	case distance == 0:
 		return 0
 	case distance < distanceLimits:
-		return math.Sqrt(s.distances()[distance])
+		return math.Sqrt(distances[distance])
 	}
 	return math.MaxFloat64
 }
@@ -100,15 +94,14 @@ func (t *trainer) limits(step int) (list []limit) {
 	if step < min(leastSteps, t.Params.Outer) {
 		return list
 	}
-	far := t.distances()
 	most := 1
 	if step == t.Params.Outer {
 		most = distanceLimits
 	}
-	for _, at := range far[:most] {
+	for _, at := range distances[:most] {
 		list = append(list, limit{ofDistance, math.Ldexp(at, distancePoint), progressLimit})
 	}
-	return append(list, limit{lessDistance, math.Ldexp(far[0], distancePoint), uint64(most) * progressLimit})
+	return append(list, limit{lessDistance, math.Ldexp(distances[0], distancePoint), uint64(most) * progressLimit})
 }
 
 // measured shares the word of a step's progress: how many limits r^2 passes, and progressLimit times those that q does.
@@ -169,9 +162,9 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 	return number, nil
 }
 
-// blurred shares numbers times a secret u each, from 1 to 1.75: two pads and one that a party lacks, which makes a
-// quarter of 1. So whoever chooses lambda, or anything else, so that a number is at a limit learns which side it is on
-// by chance alone, but for as much as what it wonders about moves the number.
+// blurred shares numbers times a secret u each, from 1/2 to 2: half of 1 and three pads, of which each party lacks one,
+// which makes up to a half. So whoever chooses lambda, or anything else, so that a number is at a limit learns which
+// side it is on by chance alone, but for as much as what it wonders about moves the number. Many numbers add up.
 func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, error) {
 	const n = 2
 	step := t.three.Begin("blur")
@@ -184,10 +177,10 @@ func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, er
 	}
 	u := rss.Components(t.role, c)
 	for i := range n {
-		u.AddPublic(t.role, i, 1<<(blurBits+2))
+		u.AddPublic(t.role, i, 1<<blurBits)
 	}
 	return t.truncate(ctx, kindLengths, 2, wordBits, t.three.Products(numbers, u),
-		rss.Shift{Count: n, Bits: blurBits + 2})
+		rss.Shift{Count: n, Bits: blurBits + 1})
 }
 
 // openProgress opens the progress of a step to all, the same in every session: to the three from each other's

@@ -31,6 +31,7 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 		p.Classes = 3 + rng.IntN(3)
 	case 2:
 		p.Loss, p.Outer = "logistic", pick(1, 2, 3, 6, 16)
+		p.Iterations = leastIterations(p)
 	}
 	if p.Loss != "" && p.Ring == ringCompact {
 		p.Ring = ringDefault
@@ -211,7 +212,7 @@ func TestRandomScorecardsDoAsTheyDisclose(t *testing.T) {
 			o.fit(f, true)
 			off := rms(scores, o.scores())
 			worst = max(worst, off)
-			if !(off < 0.2) { // of a dozen rows the sines' noise moves scores
+			if !(off < 0.3) { // of a dozen rows an eighth of q is as much, and the sines' noise moves scores, too
 				t.Errorf("scores are off by %.2g from the optimum's", off)
 			}
 		}
@@ -269,8 +270,8 @@ func TestRandomJobsDoAsTheyDisclose(t *testing.T) {
 			o.fit(f, alike) // of a matrix of nothing the oracle has no reach
 		}
 		within := 0.1
-		if steps > 0 { // of a dozen rows the sines' noise moves scores
-			within = 0.2
+		if steps > 0 { // of a dozen rows an eighth of q is as much, and the sines' noise moves scores, too
+			within = 0.3
 		}
 		if off := rms(scores, together(list)); !(off < within) {
 			t.Errorf("scores are off by %.2g from the same steps in floating point", off)

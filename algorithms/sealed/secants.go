@@ -46,16 +46,15 @@ const (
 
 // Scales and limits of secants.
 const (
-	mostSecants  = 4       // that count
-	secantBits   = 24      // behind the point of coefficients between two steps
-	steepBits    = 34      // of s y and y A^-1 y, where they are compared
-	scalarBits   = 20      // of all other numbers
-	mostFactor   = 12      // the factor of a secant is 2^mostFactor at most
-	mostGamma    = 8       // gamma is 2^mostGamma at most,
-	gammaBits    = 6       // and has so many bits behind the point, over the gain
-	steepWidth   = 50      // of numbers that are compared
-	inverseSteps = 3       // of Newton's iteration for rho
-	secantReach  = 1. / 16 // the limit of q, see progress
+	mostSecants  = 4  // that count
+	secantBits   = 24 // behind the point of coefficients between two steps
+	steepBits    = 34 // of s y and y A^-1 y, where they are compared
+	scalarBits   = 20 // of all other numbers
+	mostFactor   = 12 // the factor of a secant is 2^mostFactor at most
+	mostGamma    = 8  // gamma is 2^mostGamma at most,
+	gammaBits    = 6  // and has so many bits behind the point, over the gain
+	steepWidth   = 50 // of numbers that are compared
+	inverseSteps = 3  // of Newton's iteration for rho
 )
 
 // secant is what a step tells of the second derivative. What coefficients change by is [D], and behind them of the

@@ -302,9 +302,9 @@ func (l *lessons) misled(s *scales, right []float64, got found) error {
 		most []float64
 	}{
 		{"squared length", got.progress.length, square, lengths},
-		{"distance", got.progress.distance, distance, []float64{1. / 16, 16, 1024}},
+		{"distance", got.progress.distance, distance, []float64{1. / 32, 16, 1024}},
 	} {
-		if c.got < passed(c.x*.999-.02, c.most...) || c.got > passed(c.x*1.75*1.001+.02, c.most...) { // a secret times it
+		if c.got < passed(leastBlur*c.x*.999-.02, c.most...) || c.got > passed(mostBlur*c.x*1.001+.02, c.most...) {
 			return fmt.Errorf("the %s is %.4g, and passes %d limits", c.what, c.x, c.got)
 		}
 	}

@@ -48,8 +48,8 @@ const (
 	rateBits  = 20 // behind the point of what the slope's sines are multiplied by
 	drawBits  = 16 // of what decides whether a factor is rounded up
 
-	mostProbability = 1.03 // of |p|, however its factors are rounded, in words of 32 bits
-	mostSlope       = 1.2  // of 4 p (1 - p)
+	mostProbability = 1.02 // of |p|, however its factors are rounded, in words of 32 bits
+	mostSlope       = 1.05 // of 4 p (1 - p)
 )
 
 // The uses of the pads of a sigmoid.
@@ -85,13 +85,13 @@ var wideWeights = [2 * sines]float64{
 
 // waves say in which words a sigmoid is shared, and how many sines it has.
 type waves struct {
-	turn   int // bits of a score as a turn
-	sines  int
-	wide   bool // a turn is twice as many deviations
-	ring   int  // of the factors, and of sums of their products
-	holder int  // bits behind the point of the label holder's factors
-	pair   int  // of the keeper's and the helper's
-	drop   int  // bits that are dropped of sums
+	turn     int // bits of a score as a turn
+	sines    int
+	wide     bool // a turn is twice as many deviations
+	slope    bool // the result is 4 p (1 - p)
+	ring     int  // of the factors, and of sums of their products
+	products int  // bits behind the point of a product
+	drop     int  // bits that are dropped of sums
 }
 
 // weights are those of the sines.
@@ -111,23 +111,40 @@ func (w waves) span() int {
 }
 
 // point is how many bits behind the point a result has.
-func (w waves) point() int { return w.holder + w.pair - w.drop }
+func (w waves) point() int { return w.products - w.drop }
+
+// rate is what keeper and helper multiply the angles' sines and cosines of sine i by: of a slope how much the angle
+// grows in a deviation.
+func (w waves) rate(i int) float64 {
+	if w.slope {
+		return math.Ldexp(math.Pi*float64(2*i+1), 1-w.span())
+	}
+	return 1
+}
+
+// split is how many of a product's bits behind the point are the label holder's factor's, and how many the other's. One
+// is at most c and one at most the rate, each is off by a unit at most, and so the product by as much through either.
+func (w waves) split(i int) (holder, pair int) {
+	_, e := math.Frexp(w.weights()[i] / w.rate(i))
+	holder = (w.products + 1 - e) / 2
+	return holder, w.products - holder
+}
 
 // waves returns those of p, which has as many bits behind the point as labels.
 func (s *scales) waves() waves {
-	w := waves{turn: turnBits, sines: 2 * sines, wide: true, ring: wordBits, holder: 10, pair: 8}
+	w := waves{turn: turnBits, sines: 2 * sines, wide: true, ring: wordBits, products: 18}
 	switch {
 	case s.counted:
-		w.sines, w.wide, w.ring, w.holder, w.pair = sines, false, ringSmall, 11, 9
+		w.sines, w.wide, w.ring, w.products = sines, false, ringSmall, 20
 	case s.lifts(): // as with features
-		w.ring, w.holder, w.pair, w.drop = factorRing, 12, 12, factorRing-ringSmall
+		w.ring, w.products, w.drop = factorRing, 24, factorRing-ringSmall
 	}
 	return w
 }
 
 // slopeWaves returns those of p (1 - p), of bins alone: coarser, so that sums of many of them stay in words of 32 bits.
 func slopeWaves() waves {
-	return waves{turn: turnBits, sines: sines, ring: ringSmall, holder: 11, pair: 7}
+	return waves{turn: turnBits, sines: sines, slope: true, ring: ringSmall, products: 18}
 }
 
 // angle is the angle of sine i of a turn, 2^16 of which are a full one.
@@ -146,14 +163,6 @@ var sineTable = sync.OnceValue(func() *[1 << turnBits]int64 {
 
 // quarter is a quarter of a turn: the sine of a turn is the cosine of a quarter less.
 const quarter = 1 << (turnBits - 2)
-
-// rates are by how much a sine's angle grows in a deviation, 2 pi k / 64, with rateBits behind the point.
-func rates() (list [sines]int64) {
-	for i := range list {
-		list[i] = int64(math.RoundToEven(math.Ldexp(math.Pi*float64(2*i+1), rateBits+1-turnRange)))
-	}
-	return list
-}
 
 // curveRows is how many rows of a sigmoid are under way at once.
 const curveRows = 1 << 14
@@ -284,12 +293,16 @@ func (c *curve) parts(ctx context.Context, turns []uint64) ([]uint64, error) {
 	switch c.role {
 	case rss.LabelHolder:
 		late = make([]uint64, n)
-		table := sineTable()
+		table, weights := sineTable(), make([]float64, c.sines) // these with the factor's bits behind the point
+		for i, weight := range c.weights() {
+			bits, _ := c.split(i)
+			weights[i] = math.Ldexp(weight, bits-sineBits)
+		}
 		for j, turn := range turns {
-			for i, weight := range c.weights() {
+			for i, weight := range weights {
 				angle, at := c.angle(turn, i), j*each+i
-				late[at] = c.factor(weight, table[angle-quarter], draws[at]) - early[at]
-				late[at+c.sines] = c.factor(weight, table[angle], draws[at+c.sines]) - early[at+c.sines]
+				late[at] = factor(weight, table[angle-quarter], draws[at]) - early[at]
+				late[at+c.sines] = factor(weight, table[angle], draws[at+c.sines]) - early[at+c.sines]
 			}
 		}
 	case c.late:
@@ -305,9 +318,8 @@ func (c *curve) parts(ctx context.Context, turns []uint64) ([]uint64, error) {
 }
 
 // factor rounds a sine times its weight up or down: the label holder alone computes it.
-func (c *curve) factor(weight float64, sine int64, draw uint64) uint64 {
-	x := math.Ldexp(weight*float64(sine), c.holder-sineBits)
-	return uint64(int64(math.Floor(x + math.Ldexp(float64(draw), -drawBits))))
+func factor(weight float64, sine int64, draw uint64) uint64 {
+	return uint64(int64(math.Floor(float64(weight*float64(sine)) + math.Ldexp(float64(draw), -drawBits))))
 }
 
 // half returns one party's part of the result, of keeper and helper.
@@ -317,30 +329,30 @@ func (c *curve) half(turns, parts []uint64) ([]uint64, error) {
 	if err != nil || c.role != rss.Keeper && c.role != rss.Helper {
 		return nil, err
 	}
-	table, slope, times := sineTable(), c.kind == kindSlopes, rates()
-	fine := sineBits + rateBits - c.pair
-	rounded := func(sine, rate int64, draw uint64) uint64 {
-		return uint64((sine*rate + int64(draw)<<(fine-drawBits)) >> fine)
+	table, rates, bits := sineTable(), make([]int64, c.sines), make([]int, c.sines) // and those that a product has more
+	for i := range rates {
+		rates[i] = int64(math.RoundToEven(math.Ldexp(c.rate(i), rateBits)))
+		_, pair := c.split(i)
+		bits[i] = sineBits + rateBits - pair
+	}
+	rounded := func(sine int64, i int, draw uint64) uint64 {
+		return uint64((sine*rates[i] + int64(draw)<<(bits[i]-drawBits)) >> bits[i])
 	}
 	half := make([]uint64, c.rows)
 	for j, turn := range turns {
 		var sum uint64
 		for i := range c.sines {
-			angle, at, rate := c.angle(turn, i), j*each+i, int64(1<<rateBits)
-			if slope {
-				rate = times[i]
-			}
-			cos := rounded(table[angle], rate, draws[at])
-			sin := rounded(table[angle-quarter], rate, draws[at+c.sines])
-			if slope {
+			angle, at := c.angle(turn, i), j*each+i
+			cos, sin := rounded(table[angle], i, draws[at]), rounded(table[angle-quarter], i, draws[at+c.sines])
+			if c.slope {
 				sum += parts[at+c.sines]*cos + parts[at]*sin
 			} else {
 				sum += parts[at]*cos - parts[at+c.sines]*sin
 			}
 		}
 		half[j] = sum
-		if c.role == rss.Helper && !slope {
-			half[j] += 1 << (c.holder + c.pair - 1)
+		if c.role == rss.Helper && !c.slope {
+			half[j] += 1 << (c.products - 1)
 		}
 	}
 	if c.drop > 0 {

@@ -41,8 +41,9 @@ func ofSines(w waves, s float64) (p, slope float64) {
 // promised. Beyond a quarter of a turn a sum of odd sines is that of what is left of half a turn.
 func TestSigmoidWeightsAreTheLeastSquares(t *testing.T) {
 	off := 0.0 // of slopes, as their sines' rates are rounded
-	for i, rate := range rates() {
-		off += 4 * sigmoidWeights[i] * math.Abs(math.Ldexp(float64(rate), -rateBits)-math.Pi/32*float64(2*i+1))
+	for i, c := range sigmoidWeights {
+		rate := math.Ldexp(math.Round(math.Ldexp(slopeWaves().rate(i), rateBits)), -rateBits)
+		off += 4 * c * math.Abs(rate-math.Pi/32*float64(2*i+1))
 	}
 	if off > 2e-6 {
 		t.Errorf("4 p (1 - p) may be off by %.2g by the rates alone", off)
@@ -114,17 +115,23 @@ func pairOf(turn, i int, slope bool) (cos, sin float64) {
 	return cos, sin
 }
 
+// unitsOf returns how many units of the label holder's factor of sine i, and of the other, are 1.
+func unitsOf(w waves, i int) (holder, pair float64) {
+	h, p := w.split(i)
+	return math.Ldexp(1, h), math.Ldexp(1, p)
+}
+
 // farthestOf bounds a result for all scores, turns and ways to round: a product of two rounded factors is off by one
 // factor, as it is rounded, times what the other is off by, and by the other times what the first is off by, which are
 // each as large as they get in any of all turns.
-func farthestOf(w waves, slope bool) float64 {
-	h, u := math.Ldexp(1, w.holder), math.Ldexp(1, w.pair)
+func farthestOf(w waves) float64 {
 	off := func(x float64) float64 { return max(x-math.Floor(x), math.Ceil(x)-x) } // the worst way
 	holders := make([]float64, w.sines)                                            // what a factor is off by
 	sum, first, second := 0.0, 0.0, 0.0
 	for turn := range 1 << 16 {
 		total := 0.0
 		for i, c := range w.weights() {
+			h, u := unitsOf(w, i)
 			cos, sin := pairOf(turn, i, false)
 			holders[i] = max(holders[i], off(c*sin*h)/h, off(c*cos*h)/h)
 			total += c * (math.Abs(sin) + math.Abs(cos)) / u
@@ -134,20 +141,21 @@ func farthestOf(w waves, slope bool) float64 {
 	for turn := range 1 << 16 {
 		total := 0.0
 		for i := range holders {
-			cos, sin := pairOf(turn, i, slope)
+			_, u := unitsOf(w, i)
+			cos, sin := pairOf(turn, i, w.slope)
 			total += holders[i] * (math.Abs(cos) + off(cos*u)/u + math.Abs(sin) + off(sin*u)/u)
 		}
 		first = max(first, total)
 	}
 	for s := 0.0; s < math.Ldexp(1, w.span()); s += 1.0 / 1024 {
 		p, d := ofSines(w, s)
-		if slope {
+		if w.slope {
 			sum = max(sum, math.Abs(d))
 		} else {
 			sum = max(sum, math.Abs(p), math.Abs(1-p))
 		}
 	}
-	if slope {
+	if w.slope {
 		first, second = 4*first, 4*second
 	}
 	if w.drop > 0 {
@@ -162,24 +170,21 @@ func farthestOf(w waves, slope bool) float64 {
 func TestNoRoundingPassesTheBoundsOfSigmoids(t *testing.T) {
 	largest := 0.0
 	for name, w := range usualWaves() {
-		got, bound := farthestOf(w, name == "slopes"), mostProbability
-		switch {
-		case name == "slopes":
+		got, bound := farthestOf(w), mostProbability
+		if w.slope {
 			bound = mostSlope
-		case w.ring == wordBits: // where sums have space for more
-			bound = 1.06
-		default:
+		} else {
 			largest = max(largest, got)
 		}
 		t.Logf("%s: %.4f", name, got)
 		if got > bound {
 			t.Errorf("%s: a sigmoid may be %.4f, and is thought to be %v at most", name, got, bound)
 		}
-		if name == "slopes" && got < bound-.15 {
+		if w.slope && got < bound-.02 {
 			t.Errorf("%s: a sigmoid is %.4f at most, and is thought to be up to %v", name, got, bound)
 		}
 	}
-	if largest < mostProbability-.02 {
+	if largest < mostProbability-.005 {
 		t.Errorf("probabilities are %.4f at most, and are thought to be up to %v", largest, mostProbability)
 	}
 }
@@ -289,8 +294,7 @@ func (l *sigmoidLab) results(t testing.TB) []float64 {
 
 // noiseOf is the standard deviation of what roundings add to a sigmoid of a score, on the mean over all turns: of the
 // factors, each of which is rounded down or up with the right mean, of three terms of the turn, and of what is dropped.
-func noiseOf(w waves, slope bool, score float64) float64 {
-	h, u := math.Ldexp(1, w.holder), math.Ldexp(1, w.pair)
+func noiseOf(w waves, score float64) float64 {
 	split := func(x float64) (square, variance float64) {
 		f := x - math.Floor(x)
 		return x * x, f * (1 - f)
@@ -301,8 +305,9 @@ func noiseOf(w waves, slope bool, score float64) float64 {
 		r := (a - int(math.Round(math.Ldexp(score, turnBits-w.span()))) + 1<<20) & (1<<16 - 1)
 		for i, c := range w.weights() {
 			cosA, sinA := pairOf(a, i, false)
-			cosR, sinR := pairOf(r, i, slope)
-			if slope {
+			cosR, sinR := pairOf(r, i, w.slope)
+			h, u := unitsOf(w, i)
+			if w.slope {
 				cosR, sinR = sinR, cosR // the sine times the sine, the cosine times the cosine
 			}
 			for _, product := range [2][2]float64{{c * sinA * h, cosR * u}, {c * cosA * h, sinR * u}} {
@@ -313,9 +318,9 @@ func noiseOf(w waves, slope bool, score float64) float64 {
 		}
 		n++
 	}
-	variance := math.Ldexp(sum/n, -2*(w.holder+w.pair))
+	variance := math.Ldexp(sum/n, -2*w.products)
 	p, d := ofSines(w, score)
-	if slope {
+	if w.slope {
 		variance *= 16
 		d = 4 * d * (1 - 2*p) // the slope's own, near enough
 	} else {
@@ -364,14 +369,14 @@ func TestSigmoidsOnSharesAreUnbiased(t *testing.T) {
 				}
 				return p
 			}
-			noise := max(noiseOf(w, slope, 0.4), noiseOf(w, slope, 0))
+			noise := max(noiseOf(w, 0.4), noiseOf(w, 0))
 			for i, s := range fixed {
 				var off []float64
 				for j := i; j < draws*len(fixed); j += len(fixed) {
 					off = append(off, got[j]-want(s))
 				}
 				mean, std := stat.MeanStdDev(off, nil)
-				theory := noiseOf(w, slope, s)
+				theory := noiseOf(w, s)
 				t.Logf("score %v: mean error %.2g, rms %.3g, in theory %.3g", s, mean, std, theory)
 				if limit := 5 * theory / math.Sqrt(draws); math.Abs(mean) > limit {
 					t.Errorf("score %v: the mean error is %.2g, want %.2g at most", s, mean, limit)
@@ -397,7 +402,7 @@ func TestSigmoidsOnSharesAreUnbiased(t *testing.T) {
 				if truth := logistic(s); !slope && math.Abs(s) <= half-8 && math.Abs(got[j]-truth) > 6*noise+.0004 {
 					t.Fatalf("score %v is %.5f, want %.5f", scores[j], got[j], truth)
 				}
-				if bound := map[bool]float64{false: 1.06, true: mostSlope}[slope]; math.Abs(got[j]) > bound {
+				if bound := map[bool]float64{false: mostProbability, true: mostSlope}[slope]; math.Abs(got[j]) > bound {
 					t.Fatalf("score %v is %.5f, beyond %v", scores[j], got[j], bound)
 				}
 			}

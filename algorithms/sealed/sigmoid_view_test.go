@@ -212,7 +212,7 @@ type toySigmoid struct {
 
 // waves are those of the toy.
 func (s toySigmoid) waves() waves {
-	return waves{turn: toyTurns, sines: toySines / 2, ring: s.ring, holder: 3, pair: 2}
+	return waves{turn: toyTurns, sines: toySines / 2, ring: s.ring, products: 5}
 }
 
 // rows is how many combinations of all pads' bits there are, and of the bits of a view.

@@ -85,7 +85,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
 	m.Iterations = t.Params.Iterations
 	if !t.square {
-		m.Iterations, m.ToGo = t.eachSteps()*t.progress.fixed, t.toGo(s.distance)
+		m.Iterations, m.ToGo = t.eachSteps()*t.progress.fixed, toGo(s.distance)
 	}
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]

@@ -19,6 +19,10 @@ import (
 // party outside, and steps of all kinds.
 func viewed() map[string]fdskl.Params {
 	p := fdskl.Params{Features: 6, Iterations: 3, Sigma: 1, Lambda: 1e-3}
+	outer := 3
+	if drawn.All {
+		outer = leastSteps // with as many secants as there ever are
+	}
 	with := func(change func(p *fdskl.Params)) fdskl.Params {
 		q := p
 		change(&q)
@@ -35,7 +39,7 @@ func viewed() map[string]fdskl.Params {
 		"small, auto":     with(func(p *fdskl.Params) { p.Ring, p.Lambda, p.Classes, p.Iterations = 32, 0, 3, 2 }),
 		"small, logistic": with(func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer, p.Iterations = 32, "logistic", 2, 2 }),
 		"a public bound":  with(func(p *fdskl.Params) { p.Bound = boundPublic }),
-		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", 3, 2, 1e-2 }),
+		"logistic":        with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Iterations, p.Lambda = "logistic", outer, 2, .1 }),
 		"bins":            binned(fdskl.Params{Iterations: 3, Lambda: 1e-2}),
 		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 100}),
 		"points, owners":  carded("owners"),

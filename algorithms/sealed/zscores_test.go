@@ -91,7 +91,7 @@ func TestZScoresAreTheTextbooks(t *testing.T) {
 		params fdskl.Params
 	}{
 		"logistic, to owners": {"owners", 200, fdskl.Params{Loss: "logistic", Outer: 4, Keeper: "p2", Helper: "p1"}},
-		"logistic, to one":    {"p3", 150, fdskl.Params{Loss: "logistic", Outer: 3}},
+		"logistic, to one":    {"p3", 150, fdskl.Params{Loss: "logistic", Outer: 4}},
 		"compact":             {"p0", 150, fdskl.Params{Ring: 48}},
 		"square":              {"owners", 200, fdskl.Params{}},
 		"regression":          {"p1", 150, fdskl.Params{Target: fdskl.Regression}},

@@ -61,7 +61,7 @@ A job file:
    iterations = 300           # steps of the solver; in each step of "logistic" 24
    seed = "credit 2026"
    # loss = "logistic"        # takes steps to its optimum, and says where it ends before;
-   # outer = 32               # the most of them. Default: "square". "smooth-hinge" is of
+   # outer = 40               # the most of them. Default: "square". "smooth-hinge" is of
                               # masked jobs alone
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
@@ -100,10 +100,10 @@ read ("hanse scorecard"); docs/glm.md lists all its parameters:
    # bins = 10                # of a column of numbers, about, at their quantiles
    # min_cell = 20            # smaller bins are merged before anything is shared
    # loss = "logistic"        # the default; "square" is for numbers, too
-   # outer = 8                # the most steps of Newton's method, of which five may do. A
+   # outer = 10               # the most steps of Newton's method, of which five may do. A
                               # model that is not converged then has no points
    # lambda = 1e-5            # default: 0.2 over the number of rows
-   # iterations = 60          # steps of the solver, in each outer step
+   # iterations = 80          # steps of the solver, in each outer step
    # points = "owners"        # who learns points: each owner of its own bins, or a party's
                               # name, of all; default: nobody
    # z_scores = "owners"      # who learns how sure they are; the same

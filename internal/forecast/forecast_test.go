@@ -232,7 +232,7 @@ func TestStepsThatMayEndEarlier(t *testing.T) {
 	c := contractOf(t, keys.PrivacySealed, 4000, 128)
 	c.Job.Parameters["loss"] = "logistic"
 	f := of(t, c, evenSpeeds(), Place{})
-	if f.MostSteps != 32 || !strings.Contains(f.String(), ", less where fewer than 32 steps do; you send ") {
+	if f.MostSteps != 40 || !strings.Contains(f.String(), ", less where fewer than 40 steps do; you send ") {
 		t.Errorf("it is of %d steps and says %q", f.MostSteps, f)
 	}
 	if o := f.Against(Came{Seconds: 3, Sent: 5, Received: 5, Sessions: 1}); o.SecondsOff != nil || o.SentOff != nil {

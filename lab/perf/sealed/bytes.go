@@ -64,9 +64,9 @@ const (
 	smallRing         = 32
 	gramRows          = 8128
 	labelRows         = 4080
-	derivativeRows    = 7883
-	binDerivativeRows = 497
-	slopeRows         = 1706
+	derivativeRows    = 7942
+	binDerivativeRows = 501
+	slopeRows         = 1950
 )
 
 // windowBytes is what lifting sums of windows of n rows sends: their Gram matrices, columns, and products with labels,
