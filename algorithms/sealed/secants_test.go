@@ -261,7 +261,7 @@ func (l *lessons) wrong(t testing.TB) error {
 	}
 	want := l.textbook(pairs, got.gammas[len(pairs)-1], right, solved)
 	e, matrix := plus(want, times(-1, got.direction)), l.matrix(s)
-	most := math.Exp2(-12)*math.Exp2(float64(l.length)) + math.Exp2(-15-float64(l.steep))
+	most := math.Exp2(-12)*math.Exp2(float64(l.length)) + math.Exp2(-14-float64(l.steep))
 	square := 0.
 	for i, x := range matrix {
 		square += x * e[i] * e[i]
