@@ -431,7 +431,7 @@ func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err er
 		return 0, digest, nil
 	}
 	digest, err = n.partDigest(s)
-	if !faults.IsDamage(err) {
+	if !faults.IsDamage(err) || s.ended() != nil { // what all signed for stays where promote finds it
 		return record.Finished, digest, err
 	}
 	if err := s.vault.SetAside(jobs.ModelDraft(record.Finished), err); err != nil {
