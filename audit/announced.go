@@ -176,8 +176,8 @@ func phraseOf(job *contract.Job, kind, meaning string) phrase {
 		return phrase{"number that checks the steps", "numbers that check the steps",
 			"whether the model was computed as agreed; when it was, they are rounding and tell nothing of rows"}
 	case evidence.OpeningProgress, evidence.OpeningPace:
-		return phrase{"number on a step", "numbers on steps",
-			"how far a step goes and whether another follows, one number over all rows"}
+		return phrase{"answer about the steps", "answers about the steps",
+			"whether another step of the solver follows, one answer over all rows"}
 	case "products":
 		return phrase{"total", "totals", "totals over all rows that the arithmetic needs at each step"}
 	case "labelled":

@@ -110,7 +110,7 @@ func TestLargeInterruptedSealedRunsAreAttackedAsAWhole(t *testing.T) {
 		p := few()
 		p.Loss = loss
 		if loss != "square" {
-			p.Outer = 3
+			p.Outer = 24
 		}
 		f := newThrees(t, 300, -1, p)
 		for _, l := range []struct{ who, at int }{{0, 9}, {1, 20}, {2, 30}} {

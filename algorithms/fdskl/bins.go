@@ -195,10 +195,6 @@ func (p Params) validateBins(parties []string) error {
 		return fmt.Errorf("points is %.60q and loss %q: points are of odds, which the loss %q alone has", p.Points, p.Loss,
 			kernel.Logistic)
 	}
-	if p.ZScores != "" && p.Loss == kernel.Logistic.String() && p.Outer == 1 {
-		return fmt.Errorf("z_scores is %.60q with loss %q and outer %d: they are of the loss %q with two outer steps or "+
-			"more, or of %q", p.ZScores, p.Loss, p.Outer, kernel.Logistic, kernel.Square)
-	}
 	for _, to := range []struct{ name, value string }{{"points", p.Points}, {"z_scores", p.ZScores}} {
 		if to.value != "" && to.value != ToOwners && !slices.Contains(parties, to.value) {
 			return fmt.Errorf("%s is %.60q, want %q, one of the job's parties, or none", to.name, to.value, ToOwners)

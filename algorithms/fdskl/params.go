@@ -74,7 +74,7 @@ type Params struct {
 	// sealed: the second of the three that hold shares; the first is the active party
 	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`
 	Helper string `toml:"helper,omitempty" cbor:",omitempty"` // sealed: the third; it may have no data
-	// sealed, logistic loss: E, the most outer steps, default and largest 32; with bins default 8, largest 12
+	// sealed, logistic loss: E, the most outer steps, default and largest 40; with bins default 12, largest 16
 	Outer int `toml:"outer,omitzero" cbor:",omitempty"`
 	// sealed: bits of a shared feature on the wire, 32, 48 or 64; the default is 32 where its rounding does not count
 	Ring int `toml:"ring,omitzero" cbor:",omitempty"`

@@ -625,7 +625,7 @@ func TestJobsWhoseStepsCannotBeCheckedAreRefused(t *testing.T) {
 		{fdskl.Params{Loss: "square"}, false},
 		{fdskl.Params{Loss: "logistic"}, false},
 		{fdskl.Params{Loss: "square", Iterations: 1000}, false},
-		{fdskl.Params{Loss: "logistic", Iterations: 5000, Lambda: 1e-10}, false}, // of which a step takes a few
+		{fdskl.Params{Loss: "logistic", Iterations: 5000, Lambda: 1e-6}, false}, // of which a step takes a few
 		{fdskl.Params{Loss: "square", Iterations: 50000, Lambda: 1e-12, Ring: 64}, true},
 	} {
 		c.p.Active, c.p.Keeper, c.p.Helper = names[:1], names[1], names[2]

@@ -60,7 +60,7 @@ const (
 )
 
 // candidatesOf lists the regularisers that a job chooses from, the largest first: those of fdskl.Candidates that its
-// words have room for. It is nil for a job that names one.
+// words have room for and that are no less than leastLambda. It is nil for a job that names one.
 func candidatesOf(p fdskl.Params, rows int) ([]float64, error) {
 	if chooses, err := p.Chooses(rows); !chooses {
 		return nil, err
@@ -68,6 +68,9 @@ func candidatesOf(p fdskl.Params, rows int) ([]float64, error) {
 	var list []float64
 	var last error
 	for _, lambda := range fdskl.Candidates() {
+		if lambda < leastLambda(p, rows) {
+			break
+		}
 		p.Lambda = fdskl.Lambda(lambda)
 		if _, err := scalesOf(p, rows); err != nil {
 			last = err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -104,7 +105,7 @@ func (l *ledger) training() {
 	scorecard := p.Binned() && p.Outer > 0
 	if p.Outer > 0 {
 		l.direct("events", 'A', 'K', k, l.rows)
-		l.direct("base", 'A', 'K', 64, 2)
+		l.direct("base", 'A', 'K', 64, 2) // the score and its weight
 	}
 	if p.Outer > 0 && !scorecard { // the score, the gain, 1 over it, and gamma
 		l.direct("base", 'A', 'K', 64, 2)
@@ -114,7 +115,10 @@ func (l *ledger) training() {
 	}
 	parts, auto := 1, p.Lambda == 0
 	if auto { // two Gram matrices, labels, six systems of a function in each step, and the number of the best
-		const candidates = 6
+		candidates := 6 // from 0.1 to 1e-6
+		for p.Outer > 0 && 20*math.Pow10(candidates) > 1000*float64(l.rows) {
+			candidates--
+		}
 		parts = 2
 		l.add(everybody, 8, 4*32) // the rows' commitments, their coin, ready, and choice
 		l.ask(l.party('A'), 1)
@@ -124,7 +128,7 @@ func (l *ledger) training() {
 		l.truncate("trial coefficients", p.Iterations, 64, candidates*each*d)
 		l.truncate("trial errors", p.Iterations+1, 64, candidates*each*d)
 		l.truncate("losses", p.Iterations, 64, candidates)
-		l.ranking(p.Iterations + 1)
+		l.ranking(p.Iterations+1, candidates)
 		l.add("validation: to "+l.party('A'), 8, 1) // the highest 3
 		l.add("lambda: from "+l.party('A'), 8, 1)
 	}
@@ -144,7 +148,7 @@ func (l *ledger) training() {
 		}
 		if p.Outer > 0 {
 			kinds++
-			l.add("ready: from "+l.party(role), 8, 9*p.Outer)
+			l.add("ready: from "+l.party(role), 8, 9*l.opened(p.Outer))
 		}
 		if scorecard {
 			l.add("row coin commitment: from "+l.party(role), 8, 32)
@@ -223,21 +227,22 @@ func (l *ledger) norm() {
 	prefix()
 }
 
-// ranking adds what compares six losses, every two of 42 bits at once: the bits of the 15 differences, the carries of
-// 41 bits by a tree, whether each is below 0, and for each of the six the product of its five comparisons.
-func (l *ledger) ranking(turn int) {
+// ranking adds what compares losses, every two of 42 bits at once: the bits of the differences, the carries of
+// 41 bits by a tree, whether each is below 0, and for each the product of its comparisons.
+func (l *ledger) ranking(turn, candidates int) {
+	pairs := candidates * (candidates - 1) / 2
 	layer := func(n int) {
 		l.truncate("ranking", turn, 64, n)
 		turn++
 	}
-	l.direct("ranking bits", 'A', 'K', 64, 15*42)
-	layer(15 * 42)
+	l.direct("ranking bits", 'A', 'K', 64, pairs*42)
+	layer(pairs * 42)
 	for _, half := range []int{20, 10, 5, 3, 1, 1} { // of 41, 21, 11, 6, 3 and 2 runs of bits
-		layer(15 * 2 * half)
+		layer(pairs * 2 * half)
 	}
-	layer(15)
-	for _, half := range []int{2, 1, 1} { // of 5, 3 and 2 factors
-		layer(6 * half)
+	layer(pairs)
+	for factors := candidates - 1; factors > 1; factors = (factors + 1) / 2 {
+		layer(candidates * (factors / 2))
 	}
 }
 
@@ -426,11 +431,26 @@ func (l *ledger) weighed(turn int) {
 	l.truncate("weighed gram", turn, 64, d*(d+1)/2)
 }
 
-// progress adds what measures a step, compares it with limits in numbers of 42 bits, opens to the three how many it
-// passes and tells all, and takes the step.
+// opened is how often progress has opened after so many steps: of bins after the fifth and all others, of
+// cosines after the 24th, the 32nd and so on, and after the last.
+func (l *ledger) opened(steps int) (times int) {
+	first, every := 24, 8
+	if l.params.Binned() {
+		first, every = 5, 1
+	}
+	for step := 1; step <= steps; step++ {
+		if step == l.params.Outer || step >= first && step%every == 0 {
+			times++
+		}
+	}
+	return times
+}
+
+// progress adds what measures a step, compares it with limits in numbers of 42 bits, opens to the three how many q
+// passes and tells all, where it opens, and takes the step.
 func (l *ledger) progress(e int) {
-	limits := 15
-	if e+1 >= min(5, l.params.Outer) {
+	limits, opens := 15, l.opened(e+1) > l.opened(e)
+	if opens {
 		limits += 2
 	}
 	if e+1 == l.params.Outer {
@@ -443,14 +463,20 @@ func (l *ledger) progress(e int) {
 		l.truncate("lengths", 0, 64, d+1)
 	}
 	l.truncate("lengths", 1, 64, 2)
-	l.truncate("lengths", 2, 64, 2)                      // times a secret number each
-	l.compared("passed", 42, limits, 20, 10, 5, 3, 1, 1) // of 41, 21, 11, 6, 3 and 2 runs of bits
-	l.add(everybody, 8, 2*32)                            // ready, and pace
-	for i, to := range []byte("AKH") {
-		l.direct("progress", "AKH"[(i+1)%3], to, 8, 1)
-		l.direct("progress vouched", "AKH"[(i+2)%3], to, 8, 32)
+	if scorecard {
+		l.truncate("lengths", 2, 64, 1+d) // squares
+		l.truncate("lengths", 3, 64, 1)   // fourth powers
 	}
-	l.add("pace: from "+l.party('A'), 8, 1)
+	l.truncate("lengths", 4, 64, 2)                      // times a secret number each
+	l.compared("passed", 42, limits, 20, 10, 5, 3, 1, 1) // of 41, 21, 11, 6, 3 and 2 runs of bits
+	if opens {
+		l.add(everybody, 8, 2*32) // ready, and pace
+		for i, to := range []byte("AKH") {
+			l.direct("progress", "AKH"[(i+1)%3], to, 8, 1)
+			l.direct("progress vouched", "AKH"[(i+2)%3], to, 8, 32)
+		}
+		l.add("pace: from "+l.party('A'), 8, 1)
+	}
 	if e > 0 && scorecard {
 		l.truncate("taken", 0, 64, 1)
 	}
@@ -491,7 +517,7 @@ func contracted(t testing.TB) map[string]*fixture {
 		"three classes, compact": newFixture(t, 3, 53, fdskl.Params{Features: 6, Iterations: 4, Classes: 3, Ring: 48,
 			Sigma: 1}),
 		"logistic, one outer": newFixture(t, 3, 17, fdskl.Params{Features: 4, Iterations: 2, Loss: "logistic", Outer: 1,
-			Lambda: 1e-3, Sigma: 1}),
+			Lambda: 1e-2, Sigma: 1}),
 	}
 	for name, p := range map[string]fdskl.Params{
 		"small":                {Features: 8, Iterations: 3, Ring: 32, Lambda: 1e-3, Sigma: 1},

@@ -85,8 +85,8 @@ func discloseTraining(
 			if name == holder || name == p.Keeper || name == p.Helper {
 				kind = kindProgress
 			}
-			d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kind, Count: int64(p.Outer), Meaning: fmt.Sprintf(
-				"how far a step of the solver goes, and whether another one follows: %d bits", progressBits)})
+			d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kind, Count: int64(len(progressSteps(p))),
+				Meaning: fmt.Sprintf("whether another step of the solver follows: %d bits", progressBits)})
 		}
 	}
 	for _, name := range []string{holder, p.Keeper, p.Helper} {
@@ -253,7 +253,7 @@ func (c *counter) Broadcast(_ context.Context, kind string, root int, _ []byte, 
 		return nil, nil
 	}
 	if kind == kindPace { // that every step is to be followed by another
-		return []byte{distanceLimits * progressLimit}, nil
+		return []byte{distanceLimits}, nil
 	}
 	return make([]byte, limit), nil
 }

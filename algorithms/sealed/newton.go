@@ -36,7 +36,7 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, er
 	if err := t.resumeOuter(ctx, o, from); err != nil {
 		return nil, err
 	}
-	for o.step < t.Params.Outer && !(o.distance == 0 && o.step >= leastSteps) {
+	for o.step < t.Params.Outer && o.distance > 0 {
 		step := t.secantStep
 		if t.counted {
 			step = t.weighedStep
@@ -137,13 +137,13 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 	if err != nil {
 		return err
 	}
-	p, err := t.openProgress(ctx, o.step+1, func() (rss.Share, error) {
-		return t.measured(ctx, s, o.step+1, right, change.Slice(0, t.features))
-	})
+	measured, err := t.measured(ctx, s, o.step+1, right, change.Slice(0, t.features))
 	if err != nil {
 		return err
 	}
-	o.distance = p.distance
+	if o.distance, err = t.openProgress(ctx, o.step+1, measured.Slice(1, 2)); err != nil {
+		return err
+	}
 	if o.weighed != nil { // at the beginning all rows weigh the same
 		// The base is the score of a row at the means of all rows, and the step was made for one at the weighed means.
 		apart := s.means.Clone() // less the weighed means; both have as many bits behind the point
@@ -155,7 +155,7 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 		}
 		move.Add(more)
 	}
-	taken, err := t.take(ctx, p, joined(change, move))
+	taken, err := t.take(ctx, measured.Slice(0, 1), joined(change, move))
 	if err != nil {
 		return err
 	}

@@ -146,6 +146,25 @@ func cardCases() map[string]cardCase {
 			}
 			return []string{"a bin of positives alone"}
 		}},
+		"a bin of positives but for one row": {rows: 2000, many: 4000, table: func(_ *testing.T, rows int) *pooled {
+			rng := rand.New(rand.NewPCG(1, 1))
+			s := &pooled{labels: slices.Repeat([]float64{-1}, rows)}
+			for c := range 4 {
+				column := kernel.Column{Name: fmt.Sprint("c", c), Values: make([]float64, rows)}
+				for j := range column.Values {
+					column.Values[j] = float64(rng.IntN(4))
+				}
+				s.columns = append(s.columns, column)
+			}
+			for j := range rows / 10 {
+				s.labels[j] = 1
+			}
+			for j := range 20 {
+				s.columns[1].Values[j] = 4
+			}
+			s.columns[1].Values[rows-1] = 4
+			return s
+		}},
 		"a doubled column": {rows: 2000, many: 4000, table: func(t *testing.T, rows int) *pooled {
 			s := probit(9, 1.1)(t, rows)
 			s.columns = append(s.columns, kernel.Column{Name: "again", Values: slices.Clone(s.columns[0].Values)})
@@ -194,7 +213,7 @@ func TestScorecardsAreAtTheirOptimum(t *testing.T) {
 			ridge := o.scales.lambda / o.scales.s0 * float64(o.scales.weight) / 2
 			best := optimumOf(o.z, o.y, ridge)
 			d := f.distance(models, o, best, ridge)
-			steps := learned.count[kindProgress+" to p0"]
+			steps := f.steps(learned)
 			open := models[0].Points != nil
 			t.Logf("share %.4f, %d rows, %d bins: %d steps, open %t; points off by %.2f, base by %.2f, mean probability %.4f "+
 				"of the share, z by %.2f", d.share, f.rows, len(best.beta), steps, open, d.points, d.base, d.mean, d.z)
@@ -220,6 +239,15 @@ func TestScorecardsAreAtTheirOptimum(t *testing.T) {
 			}
 		})
 	}
+}
+
+// steps is how many steps a training took, by what opened.
+func (f *fixture) steps(learned *tally) int64 {
+	opened := learned.count[kindProgress+" to p0"]
+	if opened == 0 { // the square loss
+		return 0
+	}
+	return int64(progressSteps(f.params)[opened-1])
 }
 
 // distance is how far a scorecard is from its optimum.

@@ -326,7 +326,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 			within: 3e-2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.params.ScoreBits, c.params.Lambda = 14, 1e-4
+			c.params.ScoreBits, c.params.Lambda = 14, max(1e-4, fdskl.Lambda(leastLambda(c.params, 150)))
 			f := newFixture(t, c.q, 150, c.params, c.idle...)
 			f.window = 40
 			testNetwork := newFederation(t, f.names)

@@ -21,10 +21,11 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 	p.Ring = cmp.Or(p.Ring, defaultRing(p))
 	p.Bound = cmp.Or(p.Bound, boundFrobenius)
 	if p.Loss != kernel.Square.String() {
+		_, most := outerOf(p)
 		if p.Binned() {
-			p.Outer = cmp.Or(p.Outer, 10)
+			most = 12
 		}
-		p.Outer = cmp.Or(p.Outer, mostOpened(p))
+		p.Outer = cmp.Or(p.Outer, most)
 	}
 	return p
 }
@@ -83,12 +84,24 @@ func leastIterations(p fdskl.Params) int {
 	return min(fdskl.MostSolverSteps, p.Features)
 }
 
-// mostOpened is the most outer steps of a job, whose progress opens.
-func mostOpened(p fdskl.Params) int {
-	if p.Binned() {
-		return 12
+// leastLambda is the smallest regulariser of a job over so many rows. The smaller it is, the more the number of steps
+// of the logistic loss tells of single rows.
+func leastLambda(p fdskl.Params, rows int) float64 {
+	switch {
+	case p.Loss == kernel.Square.String():
+		return 0
+	case p.Binned():
+		return float64(fdskl.Params{}.LambdaOf(rows))
 	}
-	return 40
+	return .02 / float64(rows)
+}
+
+// outerOf is how many steps of the logistic loss a job takes before its progress opens, and at most.
+func outerOf(p fdskl.Params) (least, most int) {
+	if p.Binned() {
+		return 5, 16
+	}
+	return 24, 40
 }
 
 // maxSteps is the most steps of the solver in a training; every party counts them before it consents.
@@ -141,8 +154,9 @@ func Validate(p fdskl.Params, parties []string) error {
 		return fmt.Errorf("outer is %d, want none for the square loss, which is solved in one step", p.Outer)
 	case p.Iterations*max(1, p.Outer) > maxSteps:
 		return fmt.Errorf("iterations is %d and outer %d, want at most %d steps in all", p.Iterations, p.Outer, maxSteps)
-	case p.Loss != kernel.Square.String() && (p.Outer < 1 || p.Outer > mostOpened(p)):
-		return fmt.Errorf("outer is %d, want 1 to %d, of which each opens %d bits", p.Outer, mostOpened(p), progressBits)
+	}
+	if least, most := outerOf(p); p.Loss != kernel.Square.String() && (p.Outer < least || p.Outer > most) {
+		return fmt.Errorf("outer is %d, want %d to %d", p.Outer, least, most)
 	}
 	for _, r := range []struct{ role, name string }{{"keeper", p.Keeper}, {"helper", p.Helper}} {
 		if !slices.Contains(parties, r.name) {

@@ -51,7 +51,7 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Ring, p.Loss, p.Outer = 48, "logistic", 4 }, `ring is 48, want 64 with loss "logistic", ` +
 			`whose derivative wants cosines of more than 7 bits`},
 		{func(p *fdskl.Params) { p.Ring = 48 }, "<nil>"},
-		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 4 }, "<nil>"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 24 }, "<nil>"},
 		{func(p *fdskl.Params) { p.Loss, p.Outer = "smooth-hinge", 4 }, `loss is "smooth-hinge": a sealed job wants ` +
 			`"square" or "logistic", or privacy "masked" for this one`},
 		{func(p *fdskl.Params) { p.Loss, p.Outer, p.Bins = "smooth-hinge", 4, 10 }, `loss is "smooth-hinge", want "square" ` +
@@ -61,8 +61,8 @@ func TestJobsThatAreNoneAreRefused(t *testing.T) {
 		{func(p *fdskl.Params) { p.Bound = "none" }, `bound is "none", want "frobenius" or "public"`},
 		{func(p *fdskl.Params) { p.Outer = 1 }, "outer is 1, want none for the square loss, which is solved in one " +
 			"step"},
-		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 1 to 40, of which each opens 6 bits"},
-		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 0 }, "outer is 0, want 1 to 40, of which each opens 6 bits"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 65 }, "outer is 65, want 24 to 40"},
+		{func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 23 }, "outer is 23, want 24 to 40"},
 		{func(p *fdskl.Params) { p.Keeper = "p2" }, `keeper and helper are both "p2": the three that hold shares are three`},
 		{func(p *fdskl.Params) { p.Helper = "p0" }, `helper is "p0", who is the label holder: the three that hold shares are three`},
 		{func(p *fdskl.Params) { p.Keeper = "p0" }, `keeper is "p0", who is the label holder: the three that hold shares are three`},

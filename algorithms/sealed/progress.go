@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -14,9 +15,17 @@ import (
 //
 //	r^2 = d^T (Z^T Z / N) d.
 //
+// Of bins t is at most 1 over the fourth root of
+//
+//	r^4 + sum over the bins of (d / 4)^4,
+//
+// so that no bin changes by more than 4. A small bin of one class alone, or a column that tells a rare class, hardly
+// counts in r: it would go far beyond the optimum and back, and might come to no end.
+//
 // The steps end where q = N g^T d, the squared distance that is left, in standard errors, is small. Neither number
-// opens: the three compare r^2 with powers of two and q with limits, in shares, and how many are passed opens to all,
-// once a step. It tells what all do next, and of the last step how far the optimum is.
+// opens: the three compare r^2 with powers of two and q with limits, in shares. t stays on shares. How many limits q
+// passes opens to all after the steps that may be the last: whether another one follows, and of the last of all how far
+// the optimum is.
 
 // The kinds of the messages of progress.
 const (
@@ -26,23 +35,22 @@ const (
 	kindProgress   = "progress"    // what opens
 	kindPace       = "pace"        // the same, to those outside the three
 	kindTaken      = "taken"       // the step, times t
-	progressBits   = 6             // that open
+	progressBits   = 2             // that open
 	progressWidth  = 8             // of the word whose highest bits they are
-	progressLimit  = 1 << 4        // of how many limits of r^2 are passed, and of its part in the word
-	lengthLimits   = progressLimit - 1
-	distanceLimits = 3  // of q
-	lengthPoint    = 24 // behind the point of r^2, in units of what the Gram matrix has for a deviation
-	distancePoint  = 6  // of q
-	comparedBits   = 42 // of the numbers that are compared
-	takenBits      = 10 // behind the point of t
-	blurBits       = 16 // of each of three pads of what r^2 and q are multiplied by
-	leastSteps     = 5  // after which the steps may end
+	lengthLimits   = 15            // of r^2
+	distanceLimits = 3             // of q
+	lengthPoint    = 24            // behind the point of r^2, in units of what the Gram matrix has for a deviation
+	distancePoint  = 6             // of q
+	comparedBits   = 42            // of the numbers that are compared
+	takenBits      = 10            // behind the point of t
+	fourthPoint    = 10            // behind the point of squares, and of the sum of fourth powers when it is compared
+	blurBits       = 16            // of each of three pads of what r^2 and q are multiplied by
 )
 
 // useBlur is the use of the pads that u is made of.
 const useBlur = rss.FirstFree + 3
 
-// Progress is the kind of the openings that tell how far steps of the logistic loss go.
+// Progress is the kind of the openings that say whether another step of the logistic loss follows.
 const Progress = kindProgress
 
 // distances are the limits of q. Where it is below the first, the step is the last: it goes nearly all of that way, and
@@ -60,18 +68,10 @@ func toGo(distance int) float64 {
 	return math.MaxFloat64
 }
 
-// progress is what opens of a step.
-type progress struct {
-	length   int // r^2 is at most 2^length, so that the step is taken 2^(-length/2) times
-	distance int // how many limits q passes, of those that count in the step
-}
+// taken is t as a word, where r^2 passes so many limits: it is at most 2^length then.
+func taken(length int) uint64 { return uint64(math.Round(math.Exp2(takenBits - float64(length)/2))) }
 
-// taken is t as a word.
-func (p progress) taken() uint64 {
-	return uint64(math.Round(math.Exp2(takenBits - float64(p.length)/2)))
-}
-
-// limit is a number that r^2, q or -q is compared with, and what it counts in the word that opens where it is passed.
+// limit is a number that r^2, q or -q is compared with, and what it counts where it is passed: in t, or in what opens.
 type limit struct {
 	of     int
 	at     float64
@@ -85,13 +85,33 @@ const (
 	lessDistance // -q: it is below 0 where rounding has spoiled the matrix
 )
 
-// limits are those of a step, from 1 on. Whether q is small counts from the step on after which the steps may end, and
-// how large it is after the last one alone.
+// progressSteps lists the steps whose progress opens. Kernels of small tables are at their optimum before the first of
+// them, so that how many steps they take tells nothing; see TestATunedLambdaMovesNoEndOfKernels.
+func progressSteps(p fdskl.Params) (list []int) {
+	first, _ := outerOf(p)
+	every := 8
+	if p.Binned() {
+		every = 1
+	}
+	for step := first; step < p.Outer; step += every {
+		list = append(list, step)
+	}
+	return append(list, p.Outer)
+}
+
+// steps is how many steps were taken, of a training that has ended.
+func (t *trainer) steps() int { return progressSteps(t.Params)[max(1, t.progress.fixed)-1] }
+
+// limits are those of a step, from 1 on: of q where it opens, and how large it is after the last one alone.
 func (t *trainer) limits(step int) (list []limit) {
 	for i := range lengthLimits {
-		list = append(list, limit{ofLength, math.Ldexp(float64(t.Rows), i-t.p+lengthPoint), 1})
+		at := math.Ldexp(float64(t.Rows), i-t.p+lengthPoint)
+		if t.counted {
+			at = math.Ldexp(1, 2*i+fourthPoint)
+		}
+		list = append(list, limit{ofLength, at, taken(i+1) - taken(i)})
 	}
-	if step < min(leastSteps, t.Params.Outer) {
+	if !slices.Contains(progressSteps(t.Params), step) {
 		return list
 	}
 	most := 1
@@ -99,13 +119,13 @@ func (t *trainer) limits(step int) (list []limit) {
 		most = distanceLimits
 	}
 	for _, at := range distances[:most] {
-		list = append(list, limit{ofDistance, math.Ldexp(at, distancePoint), progressLimit})
+		list = append(list, limit{ofDistance, math.Ldexp(at, distancePoint), 1})
 	}
-	return append(list, limit{lessDistance, math.Ldexp(distances[0], distancePoint), uint64(most) * progressLimit})
+	return append(list, limit{lessDistance, math.Ldexp(distances[0], distancePoint), uint64(most)})
 }
 
-// measured shares the word of a step's progress: how many limits r^2 passes, and progressLimit times those that q does.
-// right is minus four times the gradient, and change the step; of cosines the base is behind them.
+// measured shares t of a step, and how many limits q passes. right is minus four times the gradient, and change the
+// step; of cosines the base is behind them.
 func (t *trainer) measured(ctx context.Context, s *system, step int, right, change rss.Share) (rss.Share, error) {
 	d, n, point := t.features, t.features, t.stepBits()
 	if t.secant {
@@ -133,6 +153,13 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 	if err != nil {
 		return rss.Share{}, err
 	}
+	if t.counted {
+		length, err := t.fourthPowers(ctx, both.Slice(0, 1), change)
+		if err != nil {
+			return rss.Share{}, err
+		}
+		both = joined(length, both.Slice(1, 2))
+	}
 	if both, err = t.blurred(ctx, both); err != nil {
 		return rss.Share{}, err
 	}
@@ -155,11 +182,38 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 	if err != nil {
 		return rss.Share{}, err
 	}
-	number := rss.Zero(t.role, 1)
+	out := rss.Zero(t.role, 2)
+	out.AddPublic(t.role, 0, taken(0))
 	for i, l := range limits {
-		addTimes(number, passed.Slice(i, i+1), l.counts)
+		at := min(l.of, 1)
+		addTimes(out.Slice(at, at+1), passed.Slice(i, i+1), l.counts)
 	}
-	return number, nil
+	return out, nil
+}
+
+// fourthPowers shares r^4 and the sum of (d / 4)^4, scale fourthPoint, from r^2 as it is measured and the changes d of
+// the bins.
+func (t *trainer) fourthPowers(ctx context.Context, square, change rss.Share) (rss.Share, error) {
+	unit := math.Ldexp(float64(t.Rows), lengthPoint-t.p) // of r^2
+	less := int(math.Log2(unit)) - fourthPoint
+	var terms []uint64
+	if t.role != rss.Outside {
+		terms = make([]uint64, 1)
+		square.AddTo(terms, 1)
+	}
+	squares, err := t.truncate(ctx, kindLengths, 2, wordBits, append(terms, t.three.Products(change, change)...),
+		rss.Shift{Count: 1, Bits: less}, rss.Shift{Count: t.features, Bits: 2*coefBits - fourthPoint})
+	if err != nil {
+		return rss.Share{}, err
+	}
+	rows, bins := squares.Slice(0, 1), squares.Slice(1, 1+t.features)
+	// 4^4 r^4, whose units are from 1 to 4 times as many
+	times := uint64(math.Round(math.Exp2(8+2*float64(fourthPoint+less)) / (unit * unit)))
+	powers := t.three.Dot(bins, bins)
+	for i, x := range t.three.Dot(rows, rows) {
+		powers[i] += times * x
+	}
+	return t.truncate(ctx, kindLengths, 3, wordBits, powers, rss.Shift{Count: 1, Bits: 8 + fourthPoint})
 }
 
 // blurred shares numbers times a secret u each, from 1/2 to 2: half of 1 and three pads, of which each party lacks one,
@@ -179,19 +233,26 @@ func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, er
 	for i := range n {
 		u.AddPublic(t.role, i, 1<<blurBits)
 	}
-	return t.truncate(ctx, kindLengths, 2, wordBits, t.three.Products(numbers, u),
+	return t.truncate(ctx, kindLengths, 4, wordBits, t.three.Products(numbers, u),
 		rss.Shift{Count: n, Bits: blurBits + 1})
 }
 
-// openProgress opens the progress of a step to all, the same in every session: to the three from each other's
-// components, and to those outside by the label holder's word.
-func (t *trainer) openProgress(ctx context.Context, step int, compute func() (rss.Share, error)) (progress, error) {
-	words, err := t.openings.fix(ctx, t.progress, step, 2, func() ([]uint64, error) {
-		y, err := compute()
-		return append(y.X, y.Y...), err
+// openProgress opens how many limits q passes in a step to all, the same in every session: to the three from each
+// other's components, and to those outside by the label holder's word. Of a step whose progress does not open it is as
+// if q passed all.
+func (t *trainer) openProgress(ctx context.Context, step int, passed rss.Share) (distance int, err error) {
+	number := slices.Index(progressSteps(t.Params), step) + 1
+	if number == 0 {
+		return distanceLimits, nil
+	}
+	words, err := t.openings.fix(ctx, t.progress, number, 2, func() ([]uint64, error) {
+		if passed.Len() == 0 && t.role != rss.Outside {
+			return nil, fmt.Errorf("step %d was taken, and what opened of it is gone: propose the job anew", step)
+		}
+		return append(slices.Clone(passed.X), passed.Y...), nil
 	})
 	if err != nil {
-		return progress{}, err
+		return 0, err
 	}
 	const unused = progressWidth - progressBits
 	var v rss.Share
@@ -200,7 +261,7 @@ func (t *trainer) openProgress(ctx context.Context, step int, compute func() (rs
 	}
 	numbers, err := t.three.Reveal(ctx, kindProgress, progressWidth, 1, v, t.threeNames())
 	if err != nil {
-		return progress{}, err
+		return 0, err
 	}
 	var own []byte
 	if t.role != rss.Outside {
@@ -209,34 +270,23 @@ func (t *trainer) openProgress(ctx context.Context, step int, compute func() (rs
 	}
 	told, err := t.Network.Broadcast(ctx, kindPace, t.parties[rss.LabelHolder], own, 1)
 	if err != nil {
-		return progress{}, err
+		return 0, err
 	}
 	if err := t.Network.Confirm(ctx); err != nil {
-		return progress{}, err
+		return 0, err
 	}
-	if len(told) != 1 || told[0] >= progressLimit*(distanceLimits+1) || own != nil && told[0] != own[0] {
-		return progress{}, &rss.DeviationError{Parties: []string{t.Names[t.parties[rss.LabelHolder]]}, Kind: kindPace,
+	if len(told) != 1 || told[0] > distanceLimits || own != nil && told[0] != own[0] {
+		return 0, &rss.DeviationError{Parties: []string{t.Names[t.parties[rss.LabelHolder]]}, Kind: kindPace,
 			Reason: fmt.Sprintf("it tells %v of step %d, and what opened is %v", told, step, own)}
 	}
 	if t.role == rss.Outside {
 		t.told(kindPace, 1)
 	}
-	return progress{length: int(told[0]) % progressLimit, distance: int(told[0]) / progressLimit}, nil
-}
-
-// openedProgress is the progress of a step of an earlier session, as it opened then.
-func (t *trainer) openedProgress(ctx context.Context, step int) (progress, error) {
-	return t.openProgress(ctx, step, func() (rss.Share, error) {
-		return rss.Share{}, fmt.Errorf("step %d was taken, and what opened of it is gone: propose the job anew", step)
-	})
+	return int(told[0]), nil
 }
 
 // take shares t times a step, [keptRuns, D] and behind it the base, scale stepBits.
-func (t *trainer) take(ctx context.Context, p progress, step rss.Share) (rss.Share, error) {
-	var terms []uint64
-	if t.role != rss.Outside {
-		terms = make([]uint64, step.Len())
-		step.AddTo(terms, p.taken())
-	}
-	return t.truncate(ctx, kindTaken, 1, wordBits, terms, rss.Shift{Count: t.keptRuns()*t.features + 1, Bits: takenBits})
+func (t *trainer) take(ctx context.Context, by, step rss.Share) (rss.Share, error) {
+	return t.truncate(ctx, kindTaken, 1, wordBits, t.three.Times(step, by),
+		rss.Shift{Count: t.keptRuns()*t.features + 1, Bits: takenBits})
 }

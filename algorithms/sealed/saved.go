@@ -222,11 +222,10 @@ func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
 		return nil
 	}
 	o.step = from.number
-	p, err := t.openedProgress(ctx, o.step)
-	if err != nil {
+	var err error
+	if o.distance, err = t.openProgress(ctx, o.step, rss.Share{}); err != nil {
 		return err
 	}
-	o.distance = p.distance
 	if t.role == rss.Outside {
 		return nil
 	}

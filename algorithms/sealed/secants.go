@@ -125,14 +125,14 @@ func (t *trainer) secantStep(ctx context.Context, o *outer, s *system) error {
 	if err != nil {
 		return err
 	}
-	p, err := t.openProgress(ctx, o.step+1, func() (rss.Share, error) {
-		return t.measured(ctx, s, o.step+1, right, direction)
-	})
+	measured, err := t.measured(ctx, s, o.step+1, right, direction)
 	if err != nil {
 		return err
 	}
-	o.distance = p.distance
-	taken, err := t.take(ctx, p, direction)
+	if o.distance, err = t.openProgress(ctx, o.step+1, measured.Slice(1, 2)); err != nil {
+		return err
+	}
+	taken, err := t.take(ctx, measured.Slice(0, 1), direction)
 	if err != nil {
 		return err
 	}

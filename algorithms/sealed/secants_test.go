@@ -148,7 +148,8 @@ type found struct {
 	list      []pair    // the last pairs, times their factors, the newest first
 	inverses  []float64 // 1 over s y of each
 	gammas    []float64 // of all pairs, the oldest first
-	progress  progress
+	length    int       // limits that r^2 passes, of which t tells
+	distance  int       // and q
 }
 
 // shared has the three add the pairs one by one, make a direction and measure it as that of the last step.
@@ -219,7 +220,10 @@ func (l *lessons) shared(t testing.TB, f *fixture, s *scales, pairs []pair, righ
 		got.inverses = append(got.inverses, take(1, scalarBits)...)
 	}
 	got.direction = take(n, secantBits)
-	got.progress = progress{int(out[0]) % progressLimit, int(out[0]) / progressLimit}
+	for got.length < lengthLimits && taken(got.length) != out[0] {
+		got.length++
+	}
+	got.distance = int(out[1])
 	return got
 }
 
@@ -227,7 +231,7 @@ func (l *lessons) shared(t testing.TB, f *fixture, s *scales, pairs []pair, righ
 func (l *lessons) wrong(t testing.TB) error {
 	t.Helper()
 	f := newFixture(t, 3, 30, fdskl.Params{Features: l.features, Loss: "logistic", Lambda: 1e-5, Ring: ringSmall})
-	f.rows = l.rows
+	f.rows, f.params.Lambda = l.rows, max(1e-5, fdskl.Lambda(leastLambda(f.params, l.rows)))
 	s, err := scalesOf(f.params, f.rows)
 	if err != nil {
 		t.Fatal(err)
@@ -301,8 +305,8 @@ func (l *lessons) misled(s *scales, right []float64, got found) error {
 		x    float64
 		most []float64
 	}{
-		{"squared length", got.progress.length, square, lengths},
-		{"distance", got.progress.distance, distance, []float64{1. / 32, 16, 1024}},
+		{"squared length", got.length, square, lengths},
+		{"distance", got.distance, distance, []float64{1. / 32, 16, 1024}},
 	} {
 		if c.got < passed(leastBlur*c.x*.999-.02, c.most...) || c.got > passed(mostBlur*c.x*1.001+.02, c.most...) {
 			return fmt.Errorf("the %s is %.4g, and passes %d limits", c.what, c.x, c.got)

@@ -191,11 +191,11 @@ func TestNoRoundingPassesTheBoundsOfSigmoids(t *testing.T) {
 
 // sigmoidJobs are jobs that have sigmoids, by their waves.
 func sigmoidJobs() map[string]fdskl.Params {
-	cosines := fdskl.Params{Features: 6, Sigma: 1, Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2}
+	cosines := fdskl.Params{Features: 6, Sigma: 1, Loss: "logistic", Outer: 2, Iterations: 2, Lambda: .1}
 	small := cosines
 	small.Ring = ringSmall
 	return map[string]fdskl.Params{"cosines, 64": cosines, "cosines, 32": small,
-		"bins": binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 1e-2})}
+		"bins": binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: .1})}
 }
 
 // streams are the key streams of a session.

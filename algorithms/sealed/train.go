@@ -85,7 +85,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
 	m.Iterations = t.Params.Iterations
 	if !t.square {
-		m.Iterations, m.ToGo = t.eachSteps()*t.progress.fixed, toGo(s.distance)
+		m.Iterations, m.ToGo = t.eachSteps()*t.steps(), toGo(s.distance)
 	}
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]
@@ -213,6 +213,10 @@ func newTrainer(p *Party) (*trainer, error) {
 	if t.candidates, err = candidatesOf(p.Params, p.Rows); err != nil {
 		return nil, err
 	}
+	if least := leastLambda(p.Params, p.Rows); t.candidates == nil && float64(p.Params.Lambda) < least {
+		return nil, fmt.Errorf("lambda is %v, want %.3g or more with loss %q and %d rows: with less, the number of steps "+
+			"tells more of single rows", p.Params.Lambda, 1.005*least, p.Params.Loss, p.Rows)
+	}
 	if l := t.precisionOf(2 * t.s0).limit; l > mostLimit {
 		return nil, fmt.Errorf("%d steps with lambda %g: the rounding of honest steps could reach %.2g, and a check with "+
 			"space for it would find too little; propose fewer iterations, fewer outer steps or a larger lambda",
@@ -231,7 +235,8 @@ func newTrainer(p *Party) (*trainer, error) {
 			root: holder})
 	}
 	if !s.square {
-		t.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: p.Params.Outer, root: nobody})
+		t.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: len(progressSteps(p.Params)),
+			root: nobody})
 	}
 	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
 	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
@@ -362,15 +367,15 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		if err := t.choose(ctx, nil); err != nil {
 			return nil, err
 		}
-		var p progress
+		distance := 0
 		if !t.square {
 			var err error
-			if p, err = t.openedProgress(ctx, t.progress.fixed); err != nil {
+			if distance, err = t.openProgress(ctx, t.steps(), rss.Share{}); err != nil {
 				return nil, err
 			}
 		}
 		if t.role == rss.Outside {
-			return &solution{reach: 1, distance: p.distance, precision: t.precisionOf(1)}, nil
+			return &solution{reach: 1, distance: distance, precision: t.precisionOf(1)}, nil
 		}
 		s, err := t.load(stageSolved.file(0))
 		if err != nil {
@@ -392,7 +397,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 			return nil, err
 		}
 		found := &solution{
-			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, distance: p.distance,
+			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, distance: distance,
 			precision: t.precisionOf(s.Reach),
 		}
 		if t.z != nil {

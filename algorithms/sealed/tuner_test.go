@@ -266,3 +266,31 @@ func TestATunedLambdaReadsLittle(t *testing.T) {
 		})
 	}
 }
+
+// TestATunedLambdaMovesNoEndOfKernels: with the least lambda a kernel of a small table ends at the first step that it
+// can end at, in both cases.
+func TestATunedLambdaMovesNoEndOfKernels(t *testing.T) {
+	for name, cases := range map[string]func(rng *rand.Rand, rows int) [2]*pooled{
+		"a label, 21 of them of the event": unknownLabel(.1), "a cell of an event of 20": unknownCell} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows, tables := 200, 1
+			if drawn.All {
+				rows, tables = 1000, 4
+			}
+			rng := rand.New(rand.NewPCG(3, 9))
+			for range tables {
+				for _, table := range cases(rng, rows) {
+					p := fdskl.Params{Loss: "logistic", Features: 64, Sigma: 1, Ring: ringSmall}
+					p.Lambda = fdskl.Lambda(leastLambda(p, rows))
+					f, learned := table.fixture(t, p), newTally()
+					f.opened = learned.add
+					f.train(t, newFederation(t, f.names))
+					if steps := f.steps(learned); steps != 24 {
+						t.Errorf("a training takes %d steps, want 24", steps)
+					}
+				}
+			}
+		})
+	}
+}

@@ -21,7 +21,7 @@ func viewed() map[string]fdskl.Params {
 	p := fdskl.Params{Features: 6, Iterations: 3, Sigma: 1, Lambda: 1e-3}
 	outer := 3
 	if drawn.All {
-		outer = leastSteps // with as many secants as there ever are
+		outer = 5 // with as many secants as there ever are
 	}
 	with := func(change func(p *fdskl.Params)) fdskl.Params {
 		q := p
@@ -44,7 +44,7 @@ func viewed() map[string]fdskl.Params {
 		"bins, logistic":  binned(fdskl.Params{Loss: "logistic", Outer: 2, Iterations: 2, Lambda: 100}),
 		"points, owners":  carded("owners"),
 		"points, one":     carded("p1"),
-		"z-scores":        tested("logistic", leastSteps, fdskl.ToOwners),
+		"z-scores":        tested("logistic", 5, fdskl.ToOwners),
 		"z, square":       tested("", 0, "p0"),
 		"swapped":         with(func(p *fdskl.Params) { p.Keeper, p.Helper = "p3", "p1" }),
 	}
@@ -52,7 +52,7 @@ func viewed() map[string]fdskl.Params {
 
 // carded are parameters of a job that opens points.
 func carded(to string) fdskl.Params {
-	p := binned(fdskl.Params{Loss: "logistic", Outer: leastSteps, Iterations: 2, Lambda: 100})
+	p := binned(fdskl.Params{Loss: "logistic", Outer: 5, Iterations: 2, Lambda: 100})
 	p.Points = to
 	return p
 }
@@ -114,8 +114,8 @@ func (f *fixture) opens(role rss.Role, self, receiver int) []string {
 			list = append(list, kindValidation)
 		}
 	}
-	for range f.params.Outer {
-		list = append(list, kindProgress)
+	if f.params.Outer > 0 {
+		list = append(list, slices.Repeat([]string{kindProgress}, len(progressSteps(f.params)))...)
 	}
 	list = append(list, kindCheck) // a component, from one of its holders
 	if f.params.Points == "owners" || f.params.Points == f.names[self] {

@@ -95,7 +95,7 @@ func TestZScoresAreTheTextbooks(t *testing.T) {
 		"compact":             {"p0", 150, fdskl.Params{Ring: 48}},
 		"square":              {"owners", 200, fdskl.Params{}},
 		"regression":          {"p1", 150, fdskl.Params{Target: fdskl.Regression}},
-		"small lambda":        {"p0", 150, fdskl.Params{Loss: "logistic", Lambda: 2e-4, Bound: boundPublic}},
+		"small lambda":        {"p0", 150, fdskl.Params{Loss: "logistic", Lambda: 1.4e-3, Bound: boundPublic}},
 		"nobody":              {"", 60, fdskl.Params{Loss: "logistic", Outer: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ const (
 	OpeningReach         = "reach"      // one number that all are told
 	OpeningLambda        = "lambda"     // which candidate of the regulariser is taken, that all are told
 	OpeningCheck         = sealed.Check // whether the steps of a sealed training were taken
-	OpeningProgress      = "progress"   // how far a step of the logistic loss goes, that the three are told
+	OpeningProgress      = "progress"   // whether another step of the logistic loss follows, that the three are told
 	OpeningPace          = "pace"       // the same, that those outside are told
 )
 

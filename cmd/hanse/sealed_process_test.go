@@ -78,7 +78,7 @@ func TestSIGKILLLeavesNoFeatures(t *testing.T) {
 	for _, name := range w.Names {
 		w.start(name)
 	}
-	c := w.prepare(fdskl.Params{Loss: "logistic", Features: 64, Lambda: 1e-2, Sigma: 2, Iterations: 400, Outer: 5},
+	c := w.prepare(fdskl.Params{Loss: "logistic", Features: 64, Lambda: 1e-2, Sigma: 2, Iterations: 400, Outer: 24},
 		fdskl.Sealed, contract.RecordDigests)
 	mid := make(chan struct{}, 1)
 	ended := make(chan error, 1)

@@ -57,12 +57,13 @@ A job file:
    # features = 1024          # even, at most 4096; default: 1024, or fewer where a table
                               # of few rows bears no more
    # lambda = 1e-4            # default: "auto", one of six from 0.1 to 1e-6, by a fifth of
-                              # the rows that are kept out of a first solution
+                              # the rows that are kept out of a first solution; with
+                              # "logistic" at least 0.02 over the number of rows
    iterations = 300           # steps of the solver; in each step of "logistic" 24
    seed = "credit 2026"
    # loss = "logistic"        # takes steps to its optimum, and says where it ends before;
-   # outer = 40               # the most of them. Default: "square". "smooth-hinge" is of
-                              # masked jobs alone
+   # outer = 40               # the most of them, from 24 on. Default: "square".
+                              # "smooth-hinge" is of masked jobs alone
    # keeper = "insurer"       # these two and the label holder hold the shares; default:
    # helper = "telco"         # the first parties that may. The helper needs no data
    # score_bits = 6           # bits behind the point of a prediction; 5 by default with
@@ -100,9 +101,10 @@ read ("hanse scorecard"); docs/glm.md lists all its parameters:
    # bins = 10                # of a column of numbers, about, at their quantiles
    # min_cell = 20            # smaller bins are merged before anything is shared
    # loss = "logistic"        # the default; "square" is for numbers, too
-   # outer = 10               # the most steps of Newton's method, of which five may do. A
+   # outer = 12               # the most steps of Newton's method, of which five may do. A
                               # model that is not converged then has no points
-   # lambda = 1e-5            # default: 0.2 over the number of rows
+   # lambda = 1e-3            # default, and with "logistic" the least: 0.2 over the
+                              # number of rows
    # iterations = 80          # steps of the solver, in each outer step
    # points = "owners"        # who learns points: each owner of its own bins, or a party's
                               # name, of all; default: nobody

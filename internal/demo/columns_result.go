@@ -355,7 +355,7 @@ func (r *columnsResult) learned(name string) string {
 		case o.Kind == "check":
 			all = append(all, fmt.Sprintf("%d numbers that check the steps", o.Count))
 		case o.Kind == "progress", o.Kind == "pace":
-			all = append(all, fmt.Sprintf("how far each of %d steps went", o.Count))
+			all = append(all, "whether another step follows")
 		default:
 			all = append(all, fmt.Sprintf("%d %s", o.Count, o.Kind))
 		}

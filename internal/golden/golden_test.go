@@ -42,8 +42,8 @@ var (
 	fixed    = with(active, `loss = "logistic"`, "features = 12", "iterations = 3", "lambda = 1e-6")
 	squares  = with(active, `loss = "square"`, "features = 12", "lambda = 1e-6")
 	doubly   = with(active, `schedule = "doubly-stochastic"`, "iterations = 3", "batch = 4", "block_features = 2")
-	logistic = with(active, `loss = "logistic"`, "features = 4", "iterations = 4", "outer = 2", "sigma = 1.5",
-		"lambda = 1e-6")
+	logistic = with(active, `loss = "logistic"`, "features = 2", "iterations = 2", "outer = 24", "sigma = 1.5",
+		"lambda = 1e-2")
 	auto = with(active, `loss = "square"`, "features = 12", "iterations = 8")
 	card = []string{`active = ["bank"]`, `label = "y"`, "bins = 3", "min_cell = 5", "iterations = 40",
 		`points = "owners"`, `z_scores = "owners"`}

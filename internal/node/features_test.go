@@ -23,7 +23,7 @@ func (l *testNetwork) logistic(ctx context.Context) (keys.Hash, <-chan error) {
 	l.t.Helper()
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"sealed\"",
-		activeBank+"loss = \"logistic\"\nfeatures = 32\niterations = 24\nouter = 3\nsigma = 1.5"), nil)
+		activeBank+"loss = \"logistic\"\nfeatures = 32\niterations = 24\nouter = 24\nsigma = 1.5"), nil)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestForecastsOfBytes(t *testing.T) {
 		{"sealed", "privacy = \"sealed\"\nrecord = \"full\"", "iterations = 20"},
 		{"sealed, ring 48, a bound that nothing opens for", "privacy = \"sealed\"",
 			"iterations = 20\nring = 48\nlambda = 1e-2\nbound = \"public\""},
-		{"sealed, logistic", "privacy = \"sealed\"", "iterations = 24\nloss = \"logistic\"\nouter = 3\nlambda = 1e-2"},
+		{"sealed, logistic", "privacy = \"sealed\"", "iterations = 24\nloss = \"logistic\"\nouter = 24\nlambda = 1e-2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

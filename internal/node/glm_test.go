@@ -38,9 +38,9 @@ func TestScorecards(t *testing.T) {
 		cards                    []bool // who learns points
 		verdict                  audit.Verdict
 	}{
-		{"logistic, to owners", "outer = 4\nbins = 4\npoints = \"owners\"\nz_scores = \"owners\"", "telco", 0,
+		{"logistic, to owners", "bins = 4\npoints = \"owners\"\nz_scores = \"owners\"", "telco", 0,
 			[]bool{true, true, true, true}, audit.Clean},
-		{"a helper without data", "outer = 4\npoints = \"insurer\"\nz_scores = \"insurer\"\nhelper = \"retailer\"", "bank", 3,
+		{"a helper without data", "points = \"insurer\"\nz_scores = \"insurer\"\nhelper = \"retailer\"", "bank", 3,
 			[]bool{false, true, false, false}, audit.Clean},
 		{"compact, square", "loss = \"square\"\nring = 48", "insurer", 0, make([]bool, 4), audit.Clean},
 	} {
@@ -138,7 +138,7 @@ func (l *testNetwork) cardScores(models []*fdskl.Model) []float64 {
 func TestScorecardsServe(t *testing.T) {
 	l := newTestNetwork(t, 4, 200)
 	l.startAll()
-	parameters := "active = [\"bank\"]\nlabel = \"y\"\nouter = 2"
+	parameters := "active = [\"bank\"]\nlabel = \"y\""
 	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", parameters)))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestScorecardsThatAreRefused(t *testing.T) {
 		{"", "bins = 1", "bins is 1"},
 		{"", "points = \"smith\"", `points is "smith", want "owners", one of the job's parties`},
 		{"", "z_scores = \"smith\"", `z_scores is "smith", want "owners", one of the job's parties`},
-		{"", "z_scores = \"bank\"\nouter = 1", "two outer steps or more"},
+		{"", "outer = 4", "outer is 4, want 5 to 16"},
 		{"", "loss = \"square\"\npoints = \"owners\"", "points are of odds"},
 		{"", "iterations = 39", "iterations is 39, want 40 or more with loss"},
 		{"", "[parameters.edges]\nage = [3, 2]", `edges of "age": edge 2 is 2`},

@@ -152,7 +152,7 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 	}
 
 	// What ends before its first session told nothing.
-	c := l.proposed(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\nouter = 2\nloss = \"logistic\""), 1)
+	c := l.proposed(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\nouter = 24\nloss = \"logistic\""), 1)
 	if !l.nodes[1].ledger.Has(c.Hash()) {
 		t.Error("a job that was consented to is not booked")
 	}

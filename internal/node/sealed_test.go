@@ -20,7 +20,7 @@ func TestSealedTrainAndPredict(t *testing.T) {
 	}{
 		{"square", "features = 128\nlambda = 1e-4", "bank", 0, 0.3},
 		{"square, a helper without data", "features = 128\nlambda = 1e-4\nhelper = \"retailer\"\nring = 48", "telco", 3, 0.3},
-		{"logistic", "loss = \"logistic\"\nfeatures = 64\niterations = 60\nouter = 3\nsigma = 1.5\nscale = \"standard\"",
+		{"logistic", "loss = \"logistic\"\nfeatures = 64\niterations = 60\nouter = 24\nsigma = 1.5\nscale = \"standard\"",
 			"insurer", 0, 0.4},
 	} {
 		if !drawn.Today(t, i, 3) {

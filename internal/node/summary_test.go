@@ -110,7 +110,7 @@ func TestShardsThatCannotBe(t *testing.T) {
 	l.startAll()
 	for _, c := range []struct{ task, head, parameters, want string }{
 		{"train", "shards = 5000", "", "shards is 5000, want 1 to 4096"},
-		{"train", "privacy = \"sealed\"\nshards = 2", "loss = \"logistic\"\nouter = 3", "the loss \"square\" alone"},
+		{"train", "privacy = \"sealed\"\nshards = 2", "loss = \"logistic\"\nouter = 24", "the loss \"square\" alone"},
 		{"train", "privacy = \"masked\"\nshards = 2", "loss = \"logistic\"", "the loss \"square\" alone"},
 		{"train", "privacy = \"masked\"\naggregation = \"he\"\nshards = 2", "loss = \"square\"", "homomorphic encryption"},
 		{"train", "privacy = \"published\"\nshards = 2", "loss = \"square\"", "privacy is \"published\""},

@@ -21,7 +21,7 @@ func TestSealed(t *testing.T) {
 		slow   bool
 	}{
 		"square":     {[]string{"--ring", "64", "--steps", "20", "--repeat", "2"}, 0.02, false},
-		"logistic":   {[]string{"--ring", "64", "--steps", "20", "--loss", "logistic", "--outer", "2"}, 0.5, false},
+		"logistic":   {[]string{"--ring", "64", "--steps", "20", "--loss", "logistic", "--outer", "24"}, 0.5, false},
 		"scorecard":  {[]string{"--bins", "5", "--loss", "logistic"}, 0.05, false},
 		"slow links": {[]string{"--ring", "64", "--steps", "20", "--mbit", "100", "--delay", "1ms"}, 0.02, true},
 	} {

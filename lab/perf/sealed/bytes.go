@@ -188,13 +188,13 @@ func comparedBytes(width, carries, n int64) int64 {
 }
 
 // progressBytes is what measuring step e, from 0, and taking a part of it sends: the length and the distance, which are
-// compared with limits. Of the distance there are two from the fifth step on, and four after the last.
+// compared with limits. Of the distance there are two where it opens, and four after the last.
 func progressBytes(p fdskl.Params, e int) int64 {
 	d, limits, kept := int64(p.Features), int64(15), int64(1)
 	if p.Binned() {
 		kept = runs
 	}
-	if e+1 >= min(5, p.Outer) {
+	if e+1 == p.Outer || p.Binned() && e+1 >= 5 || !p.Binned() && e+1 >= 24 && (e+1)%8 == 0 {
 		limits += 2
 	}
 	if e+1 == p.Outer {
@@ -203,8 +203,11 @@ func progressBytes(p fdskl.Params, e int) int64 {
 	total := truncatedBytes(64, d+2+2+kept*d+1) + comparedBytes(42, 20+10+5+3+1+1, limits)
 	if !p.Binned() {
 		total += truncatedBytes(64, 1) // the base
-	} else if e > 0 {
-		total += truncatedBytes(64, 2) // what it moves by
+	} else {
+		total += truncatedBytes(64, 1+d+1) // squares and fourth powers
+		if e > 0 {
+			total += truncatedBytes(64, 2) // what it moves by
+		}
 	}
 	return total
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/lab"
@@ -130,6 +131,9 @@ func (c *sealedCase) params(data *trial.Data) fdskl.Params {
 		return p.WithDefaults()
 	}
 	sigma, lambda := c.width()
+	if c.loss == kernel.Logistic.String() { // or every node refuses it
+		lambda = max(lambda, .02/float64(data.Train[0].Rows()))
+	}
 	return fdskl.Params{
 		Active: data.Names[:1], Label: data.Label, Schedule: fdskl.Fixed, Loss: c.loss, Kernel: "gaussian", Sigma: sigma,
 		Features: c.features, Lambda: fdskl.Lambda(lambda), Seed: fmt.Sprint(c.seed), Scale: c.set.Scale, Constant: "drop",
