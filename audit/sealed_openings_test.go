@@ -13,10 +13,11 @@ import (
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// steps is a small scorecard, of which numbers open after the last of its steps and at the end.
+// steps is a small scorecard, of which numbers open after the last of its steps and at the end. With one iteration less
+// rounding decides whether it is at its optimum, and so whether points open.
 func steps() fdskl.Params {
 	p := scorecard()
-	p.Bins, p.Iterations, p.Outer = 2, 3, 5
+	p.Bins, p.Iterations, p.Outer = 2, 4, 5
 	return p
 }
 
