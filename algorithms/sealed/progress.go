@@ -37,7 +37,7 @@ const (
 	kindTaken      = "taken"       // the step, times t
 	progressBits   = 2             // that open
 	progressWidth  = 8             // of the word whose highest bits they are
-	lengthLimits   = 15            // of r^2
+	lengthLimits   = 15            // of r^2, and of bins of the square of what t is at most 1 over
 	distanceLimits = 3             // of q
 	lengthPoint    = 24            // behind the point of r^2, in units of what the Gram matrix has for a deviation
 	distancePoint  = 6             // of q
@@ -68,7 +68,7 @@ func toGo(distance int) float64 {
 	return math.MaxFloat64
 }
 
-// taken is t as a word, where r^2 passes so many limits: it is at most 2^length then.
+// taken is t as a word, where so many limits are passed.
 func taken(length int) uint64 { return uint64(math.Round(math.Exp2(takenBits - float64(length)/2))) }
 
 // limit is a number that r^2, q or -q is compared with, and what it counts where it is passed: in t, or in what opens.
@@ -104,12 +104,12 @@ func (t *trainer) steps() int { return progressSteps(t.Params)[max(1, t.progress
 
 // limits are those of a step, from 1 on: of q where it opens, and how large it is after the last one alone.
 func (t *trainer) limits(step int) (list []limit) {
+	first, power := math.Ldexp(float64(t.Rows), lengthPoint-t.p), 1
+	if t.counted {
+		first, power = 1<<fourthPoint, 2
+	}
 	for i := range lengthLimits {
-		at := math.Ldexp(float64(t.Rows), i-t.p+lengthPoint)
-		if t.counted {
-			at = math.Ldexp(1, 2*i+fourthPoint)
-		}
-		list = append(list, limit{ofLength, at, taken(i+1) - taken(i)})
+		list = append(list, limit{ofLength, math.Ldexp(first, power*i), taken(i+1) - taken(i)})
 	}
 	if !slices.Contains(progressSteps(t.Params), step) {
 		return list
