@@ -168,7 +168,7 @@ func (h *Host) weighRival(from keys.ID, instance uint64, v verdict) verdict {
 		return v
 	case m.link.theirs.instance == instance && m.link.dialled:
 		return duplicate
-	case m.link.theirs.instance != instance && m.link.quietFor() < 2*h.cfg.Heartbeat:
+	case h.twins(m.link, instance):
 		// A node that was started again has lost its links, and this one lives.
 		return refused(fault.Fault{Code: fault.CodeTwin, Names: []string{m.info.Name}},
 			"another node with the key of %s is connected from %s: only one may run",

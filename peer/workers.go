@@ -115,7 +115,7 @@ func (h *Host) weighWorker(over network.Conn, from keys.ID, instance uint64) ver
 	defer h.mu.Unlock()
 	old, members := h.workers[from], len(h.judge.charter.Members)
 	switch {
-	case old != nil && old.theirs.instance != instance && old.quietFor() < 2*h.cfg.Heartbeat:
+	case h.twins(old, instance):
 		return refused(fault.Fault{Code: fault.CodeTwin, Names: []string{from.Short()}},
 			"another worker with the key of %s is connected from %s: only one may run", from.Short(),
 			old.conn.RemoteMultiaddr())
@@ -130,14 +130,26 @@ func (h *Host) weighWorker(over network.Conn, from keys.ID, instance uint64) ver
 	return verdict{level: levelWorker}
 }
 
+// twins reports whether a link lives whose other end is another process than the one that says this instance. Host.mu
+// is held.
+func (h *Host) twins(l *link, instance uint64) bool {
+	return l != nil && l.theirs.instance != instance && l.quietFor() < 2*h.cfg.Heartbeat
+}
+
 // installWorker lets a worker in, in place of its older connection if it has one.
 func (h *Host) installWorker(l *link) error {
 	places := h.placesOfWorkers()
 	h.mu.Lock()
-	old := h.workers[l.peer]
-	if old == nil && len(h.workers) >= places { // another one has come since the verdict
+	old, came := h.workers[l.peer], "" // since the verdict
+	switch {
+	case h.twins(old, l.theirs.instance):
+		came = "another worker with its key is connected: only one may run"
+	case old == nil && len(h.workers) >= places:
+		came = "all places of workers are taken"
+	}
+	if came != "" {
 		h.mu.Unlock()
-		return &refusal{text: "all places of workers are taken"}
+		return &refusal{text: came}
 	}
 	l.level.Store(uint32(levelWorker))
 	h.workers[l.peer] = l

@@ -539,13 +539,16 @@ func TestWorkerTwins(t *testing.T) {
 	h := start(t, cfg)
 	h.HandleWorkers(echo)
 	ctx := within(t)
-	w := employ(ctx, t, ks[1], at(t, h))
+	first := framesOf(ctx, t, employ(ctx, t, ks[1], at(t, h)))
 	_, err := DialNode(ctx, ks[1], at(t, h), nil)
 	if want := fmt.Sprintf("%s refused the connection: another node with the key of %s is connected: only one may run",
 		h.Self().Short(), ks[1].ID().Short()); err == nil || err.Error() != want {
 		t.Errorf("error\n%v, want\n%s", err, want)
 	}
-	if err := framesOf(ctx, t, w).Send(ctx, []byte("x")); err != nil {
+	if err := h.installWorker(&link{peer: ks[1].ID()}); err == nil || !strings.Contains(err.Error(), "only one may run") {
+		t.Errorf("one that said hello before the first was in: %v", err)
+	}
+	if err := first.Send(ctx, []byte("x")); err != nil {
 		t.Errorf("the first one lost its place: %v", err)
 	}
 }
@@ -562,7 +565,7 @@ func TestMoreWorkersThanPlaces(t *testing.T) {
 	h.HandleWorkers(echo)
 	ctx := within(t)
 	for _, k := range workers[:places] {
-		employ(ctx, t, k, at(t, h))
+		framesOf(ctx, t, employ(ctx, t, k, at(t, h)))
 	}
 	_, err := DialNode(ctx, workers[places], at(t, h), nil)
 	if want := fmt.Sprintf("%s refused the connection: it has as many workers as it takes at once, which is %d",
