@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -227,16 +226,9 @@ func TestAProposalOfAnOldCharterIsNotConsentedTo(t *testing.T) {
 	l := newTestNetwork(t, 4, 60)
 	l.policy = nil
 	l.startAll()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"masked\"", activeBank+"features = 16"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go l.nodes[0].Launch(ctx, c.Hash(), nil)
-	l.awaitState(ctx, 1, c.Hash(), StateProposed)
+	c := l.proposed(l.job("train", "privacy = \"masked\"", activeBank+"features = 16"), 1)
 	l.nodes[1].SetCharter(inForce(t, l.nextCharter(func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed })))
-	_, err = l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true})
+	_, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true})
 	s, _ := l.nodes[1].job(c.Hash())
 	why := fmt.Sprint(err, s.snapshot().Reason) // the node may have ended the job by itself before
 	if err == nil || !strings.Contains(why, `the charter asks for at least "sealed"`) {
