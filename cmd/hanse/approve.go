@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/keys"
@@ -247,7 +248,7 @@ func decide(c *cli.Context, client *node.Client, j *node.JobInfo, d node.Decisio
 	}
 	does := "refuses"
 	switch {
-	case d.Yes && decided.State == node.StateProposed:
+	case d.Yes && decided.State == job.Proposed:
 		_, err = fmt.Fprintf(c.App.Writer, "%s approves %s\ncontract %s\n%s: %d of %d have approved it; %s has not "+
 			"consented yet\n", c.String("as"), decided.Name, decided.Contract, decided.Name, len(decided.Approved),
 			decided.Approvals, decided.Self)

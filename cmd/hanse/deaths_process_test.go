@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // awaitJob returns when a member's node shows a job as it is wanted.
@@ -52,7 +53,7 @@ func TestAJobThatKillsItsNode(t *testing.T) {
 	var session uint32
 	for range 2 { // the second time is the control: once is not held back
 		j := w.awaitJob("telco", deadly, func(j node.JobInfo) bool {
-			return j.State == node.StateRunning && j.Sessions > session
+			return j.State == job.Running && j.Sessions > session
 		})
 		session = j.Sessions
 		w.kill("telco", syscall.SIGKILL)
@@ -60,7 +61,7 @@ func TestAJobThatKillsItsNode(t *testing.T) {
 	}
 	j := w.awaitJob("telco", deadly, func(j node.JobInfo) bool { return j.Held })
 	const says = "this node died in this job's session; hanse resume trial"
-	if j.State != node.StatePaused || !strings.Contains(j.Reason, says) {
+	if j.State != job.Paused || !strings.Contains(j.Reason, says) {
 		t.Errorf("the telco's owner reads %s: %q", j.State, j.Reason)
 	}
 	other := w.prepare(fdskl.Params{Features: 16}, fdskl.Masked, "")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // TestPageOfARunningNode: hanse page gives a link to a real node's page; a proposal that waits there is approved on it,
@@ -86,12 +86,12 @@ func TestPageOfARunningNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	job := base.String() + "job/" + contract
-	form := regexp.MustCompile(`name="form" value="(\w+)"`).FindStringSubmatch(get(job))
+	j := base.String() + "job/" + contract
+	form := regexp.MustCompile(`name="form" value="(\w+)"`).FindStringSubmatch(get(j))
 	if form == nil {
 		t.Fatal("the proposal has no form")
 	}
-	response, err := browser.PostForm(job+"/approve", url.Values{"form": {form[1]}})
+	response, err := browser.PostForm(j+"/approve", url.Values{"form": {form[1]}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestPageOfARunningNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1 || all[0].State != node.StateDone || all[0].Consent == nil || all[0].Consent.Person == "" {
+	if len(all) != 1 || all[0].State != job.Done || all[0].Consent == nil || all[0].Consent.Person == "" {
 		t.Errorf("telco has %+v", all)
 	}
 	if err := w.client("telco").ClosePage(t.Context()); err != nil {

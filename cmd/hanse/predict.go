@@ -18,6 +18,7 @@ import (
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/ownmodel"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -238,7 +239,7 @@ func inParts(c *cli.Context, model *node.JobInfo, running bool) error {
 		return fmt.Errorf("no node runs in %s, and a part of a model predicts nothing alone: start it with "+
 			"hanse node --dir %s", dir, dir)
 	}
-	if model.State != node.StateDone && model.State != node.StateRunning { // its end may be on its way: the node knows
+	if model.State != job.Done && model.State != job.Running { // its end may be on its way: the node knows
 		if model.State.Final() {
 			return fmt.Errorf("training %q, contract %.8s, has ended (%s, %s): no model came of it", model.Name,
 				model.Contract, model.State, wording.Time(model.Ended))

@@ -19,7 +19,7 @@ import (
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/rehearsal"
 )
 
@@ -129,25 +129,25 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 	}
 
 	// The real job.
-	job, err := w.client("bank").Prepare(t.Context(), []byte(canaryJob), func(jobs.Event) {})
+	j, err := w.client("bank").Prepare(t.Context(), []byte(canaryJob), func(jobs.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(job.Summary, "rehearsed here on ") {
-		t.Errorf("the summary says nothing of the rehearsal:\n%s", job.Summary)
+	if !strings.Contains(j.Summary, "rehearsed here on ") {
+		t.Errorf("the summary says nothing of the rehearsal:\n%s", j.Summary)
 	}
-	real, err := auditing.ReadContract(w.Path("bank", filepath.Join("node", "jobs", job.Contract, node.ContractFile)))
+	real, err := auditing.ReadContract(w.Path("bank", filepath.Join("node", "jobs", j.Contract, job.ContractCopy)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if likeness, err := real.Likeness(); err != nil || likeness != r.Likeness {
 		t.Errorf("the contract has likeness %s, rehearsed was %s, error %v", likeness, r.Likeness, err)
 	}
-	if _, err := w.client("bank").Launch(t.Context(), job.Contract, func(jobs.Event) {}); err != nil {
+	if _, err := w.client("bank").Launch(t.Context(), j.Contract, func(jobs.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range w.Names {
-		report, err := w.client(name).Report(t.Context(), job.Contract)
+		report, err := w.client(name).Report(t.Context(), j.Contract)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,12 +159,12 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 
 	// Another parameter is another contract.
 	other := strings.Replace(canaryJob, "features = 16", "features = 18", 1)
-	job, err = w.client("bank").Prepare(t.Context(), []byte(other), func(jobs.Event) {})
+	j, err = w.client("bank").Prepare(t.Context(), []byte(other), func(jobs.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(job.Summary, "rehearsed") {
-		t.Errorf("the summary of another contract, %s, tells of the rehearsal:\n%s", job.Contract, job.Summary)
+	if strings.Contains(j.Summary, "rehearsed") {
+		t.Errorf("the summary of another contract, %s, tells of the rehearsal:\n%s", j.Contract, j.Summary)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestAnInterruptedRehearsalLeavesNothing(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	began := filepath.Join(temporary, "hanse-rehearsal-*", "bank", "node", "jobs", "*", node.ContractFile)
+	began := filepath.Join(temporary, "hanse-rehearsal-*", "bank", "node", "jobs", "*", job.ContractCopy)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if found, err := filepath.Glob(began); err != nil {
 			t.Fatal(err)

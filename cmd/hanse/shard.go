@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/manifest"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -96,7 +97,7 @@ func writeManifest(c *cli.Context) error {
 }
 
 // shardedJob finds a job with shards in a node's folder, and this member's place in it.
-func shardedJob(dir, name string) (job *contract.Contract, party int, err error) {
+func shardedJob(dir, name string) (j *contract.Contract, party int, err error) {
 	folders, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
 	if err != nil {
 		return nil, 0, err
@@ -107,7 +108,7 @@ func shardedJob(dir, name string) (job *contract.Contract, party int, err error)
 	}
 	var without []string
 	for _, folder := range folders {
-		c, err := auditing.ReadContract(filepath.Join(folder, node.ContractFile))
+		c, err := auditing.ReadContract(filepath.Join(folder, job.ContractCopy))
 		if err != nil || c.Job.Name != name && !strings.HasPrefix(filepath.Base(folder), name) {
 			continue
 		}
@@ -119,16 +120,16 @@ func shardedJob(dir, name string) (job *contract.Contract, party int, err error)
 				without = append(without, filepath.Base(folder)[:8])
 				continue
 			}
-			if job != nil {
+			if j != nil {
 				return nil, 0, fmt.Errorf("%s has several jobs with shards called %s: give the first digits of the contract's "+
 					"hash, as hanse jobs shows them", dir, name)
 			}
-			job, party = c, i
+			j, party = c, i
 		}
 	}
 	switch {
-	case job != nil:
-		return job, party, nil
+	case j != nil:
+		return j, party, nil
 	case len(without) > 0:
 		return nil, 0, fmt.Errorf("job %s has no shards: its text does not say shards = S", name)
 	}

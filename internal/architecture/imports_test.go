@@ -134,7 +134,8 @@ var may = map[string][]string{
 	"internal/auditing": {
 		"algorithms/fdskl", "algorithms/kernel", "audit", "audit/evidence", "audit/finding", "audit/render",
 		"internal/alignment", "internal/auditing/shardfiles", "internal/build", "internal/charterfile", "internal/consent",
-		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/source", "internal/stream",
+		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/node/job", "internal/source",
+		"internal/stream",
 		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "internal/wording", "keys",
 		"protocol/contract", "protocol/transcript", "secagg/psi",
 	},
@@ -161,7 +162,8 @@ var may = map[string][]string{
 	"internal/demo": {
 		"algorithms/fdskl", "algorithms/gfml", "algorithms/kernel", "algorithms/ofmsft", "algorithms/sealed",
 		"audit", "audit/render", "internal/auditing", "internal/charterfile", "internal/dataset", "internal/figures",
-		"internal/jobs", "internal/jobview", "internal/localnet", "internal/node", "internal/terminal", "internal/textfile",
+		"internal/jobs", "internal/jobview", "internal/localnet", "internal/node", "internal/node/job",
+		"internal/terminal", "internal/textfile",
 		"internal/trial", "internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",
 	},
 	"internal/disk": {},
@@ -219,8 +221,8 @@ var may = map[string][]string{
 		"internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobview": {
-		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/terminal",
-		"internal/wording",
+		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/node/job",
+		"internal/terminal", "internal/wording",
 	},
 	"internal/joining": {
 		"internal/charterfile", "internal/enrol", "internal/terminal", "internal/textfile", "internal/wording", "keys",
@@ -232,15 +234,20 @@ var may = map[string][]string{
 	"internal/localnet": {"internal/jobs", "internal/node", "keys", "protocol/contract"},
 	"internal/manifest": {"internal/wording", "keys"},
 	"internal/memory":   {},
-	"internal/metrics":  {"internal/node"},
+	"internal/metrics":  {"internal/node", "internal/node/job"},
 	"internal/node": {
 		"algorithms/fdskl", "algorithms/federated", "algorithms/sealed", "internal/alignment", "internal/consent",
 		"internal/control", "internal/disk", "internal/durable", "internal/faults", "internal/figures",
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger", "internal/memory",
+		"internal/node/job",
 		"internal/owner", "internal/recorder", "internal/reference", "internal/rehearsal", "internal/shards",
 		"internal/textfile", "internal/vault", "internal/wording", "internal/workerkeys", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
+	},
+	"internal/node/job": {
+		"internal/durable", "internal/faults", "internal/vault", "internal/wording", "keys", "protocol/contract",
+		"protocol/fault",
 	},
 	"internal/optimum": {},
 	"internal/owner":   {"internal/textfile"},
@@ -250,7 +257,7 @@ var may = map[string][]string{
 	},
 	"internal/page": {
 		"internal/figures/page", "internal/jobs", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger",
-		"internal/node", "internal/wording", "keys", "protocol/contract",
+		"internal/node", "internal/node/job", "internal/wording", "keys", "protocol/contract",
 	},
 	"internal/parallel":   {},
 	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/parallel", "internal/source", "keys"},
@@ -260,7 +267,7 @@ var may = map[string][]string{
 	"internal/reference":  {"internal/durable", "internal/wording"},
 	"internal/rehearsal":  {"internal/durable", "internal/wording", "keys"},
 	"internal/rehearsal/stage": {
-		"audit", "internal/auditing", "internal/localnet", "internal/node", "internal/rehearsal",
+		"audit", "internal/auditing", "internal/localnet", "internal/node", "internal/node/job", "internal/rehearsal",
 		"internal/rehearsal/standin", "internal/terminal", "internal/usage", "internal/wording", "keys",
 		"protocol/contract",
 	},
@@ -273,10 +280,12 @@ var may = map[string][]string{
 		"internal/credit", "internal/dataset", "internal/terminal", "internal/textfile", "internal/trial",
 		"internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",
 	},
-	"internal/source":              {"keys"},
-	"internal/source/pgtest":       {"internal/testnet/needs"},
-	"internal/stat":                {},
-	"internal/statusview":          {"internal/jobview", "internal/node", "internal/terminal", "internal/wording"},
+	"internal/source":        {"keys"},
+	"internal/source/pgtest": {"internal/testnet/needs"},
+	"internal/stat":          {},
+	"internal/statusview": {
+		"internal/jobview", "internal/node", "internal/node/job", "internal/terminal", "internal/wording",
+	},
 	"internal/stream":              {},
 	"internal/tablecheck":          {"internal/dataset", "internal/terminal", "internal/wording"},
 	"internal/systemd":             {},
@@ -313,7 +322,7 @@ var may = map[string][]string{
 	},
 	"lab/chaos": {
 		"algorithms/fdskl", "internal/dataset", "internal/enrol", "internal/jobs", "internal/localnet",
-		"internal/node", "internal/trial", "internal/trial/online", "keys", "protocol/contract",
+		"internal/node", "internal/node/job", "internal/trial", "internal/trial/online", "keys", "protocol/contract",
 	},
 }
 

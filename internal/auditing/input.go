@@ -29,6 +29,7 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -78,7 +79,7 @@ func Read(q Request) (*audit.Input, error) {
 		}
 		in.Sources = append(in.Sources, source)
 	}
-	contract := cmp.Or(q.Contract, filepath.Join(filepath.Dir(in.Sources[0].Path), node.ContractFile))
+	contract := cmp.Or(q.Contract, filepath.Join(filepath.Dir(in.Sources[0].Path), job.ContractCopy))
 	if in.Contract, err = ReadContract(contract); err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func transcriptPaths(q Request) ([]string, error) {
 // neverBegan refuses a job of a node without a transcript, by its path, that has had no session or waits for one.
 func neverBegan(all []node.JobInfo, path string) error {
 	i := slices.IndexFunc(all, func(j node.JobInfo) bool { return j.Contract == filepath.Base(filepath.Dir(path)) })
-	if _, err := os.Stat(path); i < 0 || !errors.Is(err, fs.ErrNotExist) || all[i].State == node.StateDone {
+	if _, err := os.Stat(path); i < 0 || !errors.Is(err, fs.ErrNotExist) || all[i].State == job.Done {
 		return nil
 	}
 	j, why := &all[i], ", and no session of it has left a transcript yet"
@@ -189,7 +190,7 @@ func jobFolder(dir, job string) (string, error) {
 
 // jobName returns the name of the job in a folder, nothing when it cannot be read.
 func jobName(folder string) string {
-	c, err := ReadContract(filepath.Join(folder, node.ContractFile))
+	c, err := ReadContract(filepath.Join(folder, job.ContractCopy))
 	if err != nil {
 		return node.UnreadName(folder)
 	}
@@ -219,7 +220,7 @@ func othersOf(in *audit.Input) []*contract.Contract {
 	for i := range in.Sources {
 		paths, _ := filepath.Glob(filepath.Join(filepath.Dir(in.Sources[i].Path), "..", "*", node.TranscriptFile))
 		for _, path := range paths {
-			c, err := ReadContract(filepath.Join(filepath.Dir(path), node.ContractFile))
+			c, err := ReadContract(filepath.Join(filepath.Dir(path), job.ContractCopy))
 			if err != nil || seen[c.Hash()] {
 				continue
 			}
@@ -242,7 +243,7 @@ func ReadContract(path string) (*contract.Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	if other := node.OtherContract(path, text); other != nil {
+	if other := job.OtherContract(path, text); other != nil {
 		return nil, other
 	}
 	c, err := contract.ParseContract(text)
@@ -562,11 +563,10 @@ func consentedTable(in *audit.Input, party int) (sum keys.Hash, ok bool) {
 			continue
 		}
 		folder := filepath.Dir(s.Path)
-		if by, bound, err := node.ReadConsent(folder, h); err != nil || by == nil || !bound {
-			continue
-		}
-		if sum, err := node.ConsentedTable(folder); err == nil && !sum.IsZero() {
-			return sum, true
+		r, err := job.ReadRecord(folder)
+		bound := err == nil && r.Consent != nil && r.Consent.Digest(h.Contract) == h.Consent
+		if bound && !r.Data.IsZero() {
+			return r.Data, true
 		}
 	}
 	return sum, false
@@ -655,7 +655,7 @@ func fileDigest(path string) (string, error) {
 // consented is who agreed to a job at a node whose own folder was read.
 type consented struct {
 	party int
-	by    *node.Consent
+	by    *job.Consent
 	bound bool // the party's transcript was begun under that consent
 }
 
@@ -671,9 +671,9 @@ func consentsOf(in *audit.Input) []consented {
 		if err != nil {
 			continue // the audit says so
 		}
-		by, bound, err := node.ReadConsent(folder, header)
-		if party := headerParty(in.Contract, header); err == nil && by != nil && party >= 0 {
-			all = append(all, consented{party, by, bound})
+		r, err := job.ReadRecord(folder)
+		if party := headerParty(in.Contract, header); err == nil && r.Consent != nil && party >= 0 {
+			all = append(all, consented{party, r.Consent, r.Consent.Digest(header.Contract) == header.Consent})
 		}
 	}
 	return all

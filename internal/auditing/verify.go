@@ -16,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/audit/render"
 	"github.com/hanse-project/hanse/internal/charterfile"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -112,7 +113,7 @@ func (v *verification) contract() (*contract.Contract, error) {
 	if paths[0] == "" {
 		paths = nil
 		for _, dir := range v.Dirs {
-			path := filepath.Join(dir, "jobs", s.Contract, node.ContractFile)
+			path := filepath.Join(dir, "jobs", s.Contract, job.ContractCopy)
 			if _, err := os.Stat(path); err == nil {
 				paths = append(paths, path)
 			}
@@ -331,7 +332,7 @@ func (v *verification) kept() []string {
 	var paths []string
 	for _, dir := range v.Dirs {
 		folder := filepath.Join(dir, "jobs", v.statement.Contract)
-		contract, err := ReadContract(filepath.Join(folder, node.ContractFile))
+		contract, err := ReadContract(filepath.Join(folder, job.ContractCopy))
 		if err != nil {
 			continue // no node's folder, or one without the job
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/hanse-project/hanse/internal/charterfile"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -158,7 +159,7 @@ func (d *demo) audit(ctx context.Context, f federation, dir string) (*audit.Repo
 		in.Sources = append(in.Sources, source)
 	}
 	var err error
-	if in.Contract, err = auditing.ReadContract(d.jobFile(d.network.Names[0], node.ContractFile)); err != nil {
+	if in.Contract, err = auditing.ReadContract(d.jobFile(d.network.Names[0], job.ContractCopy)); err != nil {
 		return nil, err
 	}
 	if in.Charter, err = charterfile.ReadInForce(d.network.CharterFile()); err != nil {

@@ -62,8 +62,8 @@ type Daemon interface {
 	Notify(Event)
 	// Fault makes of an error what all parties are told of it.
 	Fault(error) *fault.Fault
-	// Store notes that the session's part is stored, with its report.
-	Store(*Report) error
+	// Store keeps this party's part of the job, nil where it is a file of its own, and the session's report.
+	Store(part []byte, r *Report) error
 	// Keep makes the part of an earlier session that of this closing one, and returns its report.
 	Keep() (*Report, error)
 	// Known returns how many rows' scores the receiver of a sealed prediction had; SetKnown keeps it.

@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -106,9 +105,6 @@ const (
 	ModelFile  = "model.hanse"
 	// AlignmentFile is what an alignment ends with.
 	AlignmentFile = "alignment.hanse"
-	// ModelDrafts begins the names of what sessions keep of their model parts until the job is done. Shares of two
-	// sessions do not fit together, and all sign for the parts of one.
-	ModelDrafts = "model-"
 )
 
 // PartFile names what a job over columns ends with.
@@ -118,6 +114,3 @@ func PartFile(job *contract.Job) string {
 	}
 	return ModelFile
 }
-
-// ModelDraft names the model part of a session.
-func ModelDraft(session uint32) string { return fmt.Sprintf("%s%d", ModelDrafts, session) }

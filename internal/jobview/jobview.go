@@ -14,6 +14,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 )
 
@@ -27,7 +28,7 @@ func Proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 			continue
 		}
 		named = append(named, j)
-		if j.State == node.StateProposed && strings.HasPrefix(j.Contract, shown) {
+		if j.State == job.Proposed && strings.HasPrefix(j.Contract, shown) {
 			fitting = append(fitting, j)
 		}
 	}
@@ -41,7 +42,7 @@ func Proposed(jobs []node.JobInfo, which, shown string) (*node.JobInfo, error) {
 		return nil, ambiguous(which, "jobs that wait", fitting)
 	}
 	for _, j := range named {
-		if j.State == node.StateProposed {
+		if j.State == job.Proposed {
 			return nil, fmt.Errorf("the job %q that waits here has contract %.8s, not %.8s: "+
 				"look at it with hanse jobs --show %s, then type the digits that stand there",
 				which, j.Contract, shown, which)
@@ -87,9 +88,9 @@ func ambiguous(which, what string, all []*node.JobInfo) error {
 
 // Training finds the one training with a name, or whose contract's hash begins so, among those of the node in the
 // folder dir. Of several of a name it is the one that was done last, and said says so.
-func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.JobInfo, said string, err error) {
-	if job, said = node.NewestDone(jobs, which); job != nil {
-		return job, said, nil
+func Training(jobs []node.JobInfo, running bool, which, dir string) (wanted *node.JobInfo, said string, err error) {
+	if wanted, said = node.NewestDone(jobs, which); wanted != nil {
+		return wanted, said, nil
 	}
 	var names []string
 	var found, done []*node.JobInfo
@@ -100,7 +101,7 @@ func Training(jobs []node.JobInfo, running bool, which, dir string) (job *node.J
 			continue
 		}
 		found = append(found, j)
-		if j.State == node.StateDone {
+		if j.State == job.Done {
 			done = append(done, j)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // escapes clear a terminal, rename its window, and forge a line.
@@ -15,7 +16,7 @@ const escapes = "\x1b[2J\x1b]0;owned\x07\r\n12:00:00 all is well \u202e"
 // TestJobsOfAVandal: a reason that was on the disk before reasons were cleaned is cleaned for the terminal.
 func TestJobsOfAVandal(t *testing.T) {
 	var out bytes.Buffer
-	j := node.JobInfo{Contract: strings.Repeat("ab", 32), Name: "credit", Reason: escapes, State: node.StateFailed}
+	j := node.JobInfo{Contract: strings.Repeat("ab", 32), Name: "credit", Reason: escapes, State: job.Failed}
 	if err := List(&out, []node.JobInfo{j}, 0, time.Now(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -29,10 +30,10 @@ func TestJobsOfAVandal(t *testing.T) {
 func TestAProposalThatHasYetToCome(t *testing.T) {
 	at := time.Date(2026, 11, 28, 15, 0, 0, 0, time.UTC)
 	all := []node.JobInfo{
-		{Contract: strings.Repeat("4e9a1c2d", 8), Name: "credit", State: node.StateFailed, Made: at,
+		{Contract: strings.Repeat("4e9a1c2d", 8), Name: "credit", State: job.Failed, Made: at,
 			Ended: at.Add(time.Minute)},
-		{Contract: strings.Repeat("3f9a1c2d", 8), Name: "credit", State: node.StateDone, Made: at.Add(-time.Hour)},
-		{Contract: strings.Repeat("5f9a1c2d", 8), Name: "loans", State: node.StateRunning, Made: at},
+		{Contract: strings.Repeat("3f9a1c2d", 8), Name: "credit", State: job.Done, Made: at.Add(-time.Hour)},
+		{Contract: strings.Repeat("5f9a1c2d", 8), Name: "loans", State: job.Running, Made: at},
 	}
 	for which, want := range map[string]string{
 		"credit": `job "credit", contract 4e9a1c2d, has ended (failed, 2026-11-28 15:01 UTC), and no newer proposal of that ` +

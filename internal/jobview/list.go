@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
 )
@@ -74,10 +75,10 @@ func Below(t *wording.Table, j *node.JobInfo, dir string) {
 	if j.Waiting != j.Reason {
 		say(j.Waiting)
 	}
-	if j.State == node.StateRunning { // else its reason says so
+	if j.State == job.Running { // else its reason says so
 		say(node.Absences(j.Absent))
 	}
-	if j.State == node.StateProposed {
+	if j.State == job.Proposed {
 		if len(j.Approved) > 0 {
 			say("approved by " + strings.Join(j.Approved, ", "))
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -16,13 +17,13 @@ func TestList(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	digits := strings.Repeat("3f9a1c2d", 8)
 	all := []node.JobInfo{
-		{Contract: digits, Name: "credit", Task: "train", Proposer: "bank", Self: "bank", State: node.StateAgreed,
+		{Contract: digits, Name: "credit", Task: "train", Proposer: "bank", Self: "bank", State: job.Agreed,
 			Standing: "waiting for telco", Waiting: "consent is asked for: a person there runs hanse approve credit",
 			Made: now.Add(-90 * time.Second), Next: "hanse result credit --wait"},
-		{Contract: digits, Name: "loans", Task: "train", Proposer: "telco", Self: "bank", State: node.StateRunning,
+		{Contract: digits, Name: "loans", Task: "train", Proposer: "telco", Self: "bank", State: job.Running,
 			Standing: "running 37 %", Made: now.Add(-47 * time.Hour),
 			Progress: &node.Progress{Step: "gram", Done: 3, Total: 8, Percent: 37}},
-		{Contract: digits, Name: "old", Task: "predict", Proposer: "bank", Self: "bank", State: node.StateRefused,
+		{Contract: digits, Name: "old", Task: "predict", Proposer: "bank", Self: "bank", State: job.Refused,
 			Standing: "refused", Reason: "telco: not before the audit", Made: now.AddDate(0, 0, -9)},
 	}
 	var out bytes.Buffer
@@ -52,7 +53,7 @@ not listed: 2 proposals that ended unanswered (--all lists them)
 func TestListOfTheLongestNames(t *testing.T) {
 	long := strings.Repeat("n", keys.MaxName)
 	j := node.JobInfo{Contract: strings.Repeat("ab", 32), Name: long, Task: "predict", Proposer: "m" + long[1:],
-		State: node.StateAgreed, Standing: "waiting for telco, insurer, retailer and the rest"}
+		State: job.Agreed, Standing: "waiting for telco, insurer, retailer and the rest"}
 	var out bytes.Buffer
 	if err := List(&out, []node.JobInfo{j}, 0, time.Now(), ""); err != nil {
 		t.Fatal(err)

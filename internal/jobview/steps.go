@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
 )
@@ -125,7 +126,7 @@ func (s *Steps) command(format string, args ...any) string {
 func (s *Steps) modelFor(alignment *node.JobInfo) (newest *node.JobInfo) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		if j.Task == "train" && len(j.Servers) == 0 && j.State == node.StateDone &&
+		if j.Task == "train" && len(j.Servers) == 0 && j.State == job.Done &&
 			within(j.Parties, alignment.Parties) && (newest == nil || newest.Ended.Before(j.Ended)) {
 			newest = j
 		}

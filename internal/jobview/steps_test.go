@@ -6,6 +6,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // TestStepsFitTheNode: what a report prints to be run next can be run there, with the tables that the node has.
@@ -25,7 +26,7 @@ func TestStepsFitTheNode(t *testing.T) {
 		{"rows of an alignment that was removed", "train test", "customers", "bank-node", "hanse align --for predict",
 			"hanse predict"},
 	} {
-		training := node.JobInfo{Contract: digits, Name: "credit", Task: "train", State: node.StateDone, Table: "train",
+		training := node.JobInfo{Contract: digits, Name: "credit", Task: "train", State: job.Done, Table: "train",
 			Rows: test.rows, Parties: []string{"bank", "lab"}}
 		steps := Steps{Jobs: []node.JobInfo{training}, Dir: test.dir, Has: func(name string) bool {
 			return strings.Contains(test.tables, name)
@@ -59,7 +60,7 @@ func TestATrainingThatIsNotConvergedSaysSo(t *testing.T) {
 func TestStepsOfAlignedRows(t *testing.T) {
 	digits := strings.Repeat("3f9a1c2d", 8)
 	parties := []string{"bank", "lab"}
-	training := node.JobInfo{Contract: strings.Repeat("4e9a1c2d", 8), Task: "train", State: node.StateDone,
+	training := node.JobInfo{Contract: strings.Repeat("4e9a1c2d", 8), Task: "train", State: job.Done,
 		Parties: parties}
 	const train, score = "train on these rows", "--model 4e9a1c2d --table"
 	for _, test := range []struct {

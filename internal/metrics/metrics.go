@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // metric is one that is made of a node's status.
@@ -50,11 +51,11 @@ func metrics() []metric {
 		{desc("charter_version", "The version of the charter in force."), gauge,
 			func(s *node.Status, add adder) { add(float64(s.Charter.Version)) }},
 		{desc("jobs", "Jobs in the node's folder, by state.", "state"), gauge, func(s *node.Status, add adder) {
-			count := make(map[node.State]int)
+			count := make(map[job.State]int)
 			for _, j := range s.Jobs {
 				count[j.State]++
 			}
-			for _, state := range node.States() {
+			for _, state := range job.States() {
 				add(float64(count[state]), string(state))
 			}
 		}},

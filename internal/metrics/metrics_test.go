@@ -23,6 +23,7 @@ import (
 	"github.com/hanse-project/hanse/internal/disk"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // secret is a number of rows: it must not be found in what is served.
@@ -38,7 +39,7 @@ func busy() node.Status {
 		Members: []node.MemberStatus{{Name: "telco", Connected: true, RTT: time.Millisecond, ClockAhead: time.Second,
 			Links: 3, In: 10, Out: 20}, {Name: "insurer"}},
 		Jobs: []node.JobStatus{{
-			JobInfo: node.JobInfo{Name: "credit", Contract: strings.Repeat("ab", 32), State: node.StateRunning,
+			JobInfo: node.JobInfo{Name: "credit", Contract: strings.Repeat("ab", 32), State: job.Running,
 				Summary: "7654321 rows", Aligned: &jobs.Aligned{Common: secret, ByKey: []int{secret}},
 				Progress: &node.Progress{Step: "rows", Done: secret, Total: secret}},
 			Session: now, Sent: []node.EgressStatus{{Peer: "telco", Class: "masked", Bytes: 1, Agreed: 4}},

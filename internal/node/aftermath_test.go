@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -89,7 +90,7 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 		if number == 0 {
 			continue
 		}
-		if err := states[i].openSession(number, time.Now()); err != nil {
+		if err := l.nodes[i].apply(states[i], job.Opened{Number: number, Now: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +106,7 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 		t.Fatal(err)
 	}
 	word.Sign(l.keys[by])
-	if err := l.nodes[1].storeEnding(states[1], word, nil); err != nil { // no link to the others is up
+	if _, err := states[1].Apply(job.Ended{Ending: word, Now: time.Now()}); err != nil { // no link to the others is up
 		t.Fatal(err)
 	}
 	for _, i := range []int{0, 2, 3, 4} {
@@ -119,7 +120,7 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 		}
 	}
 	for i := range states {
-		if s := states[i].status(); s != StateDone {
+		if s := states[i].State(); s != job.Done {
 			t.Errorf("%s has the job as %s for ever, the others as done", l.names[i], s)
 		}
 	}
@@ -134,7 +135,7 @@ func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 	l.startAll()
 	c := l.proposed(l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), 1)
 	s, _ := l.nodes[1].job(c.Hash())
-	if err := s.openSession(1, at); err != nil {
+	if err := l.nodes[1].apply(s, job.Opened{Number: 1, Now: at}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank", Reason: "enough"})
@@ -142,13 +143,13 @@ func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.Sign(l.keys[0])
-	if err := s.vault.Save(endingFile, e.Text()); err != nil { // and dies before the status
+	if err := s.vault.Save(job.EndingFile, e.Text()); err != nil { // and dies before the status
 		t.Fatal(err)
 	}
 	l.stops[1]()
 	later.Store(40)
 	now := l.now()
-	if err := os.Chtimes(s.vault.Path(endingFile), now, now); err != nil { // that was today
+	if err := os.Chtimes(s.vault.Path(job.EndingFile), now, now); err != nil { // that was today
 		t.Fatal(err)
 	}
 	l.start(1)
@@ -213,7 +214,7 @@ func TestADamagedEndAtTheProposerOverClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.stops[0]()
-	path := filepath.Join(l.dirs[0], "node", "jobs", h.String(), endingFile)
+	path := filepath.Join(l.dirs[0], "node", "jobs", h.String(), job.EndingFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -225,9 +226,9 @@ func TestADamagedEndAtTheProposerOverClients(t *testing.T) {
 	l.start(0)
 	s, _ := l.nodes[0].job(h)
 	select {
-	case <-s.final:
+	case <-s.Final():
 	case <-time.After(time.Minute):
-		t.Errorf("after a minute the proposer has no end: %s %q", s.status(), s.snapshot().Reason)
+		t.Errorf("after a minute the proposer has no end: %s %q", s.State(), s.Record().Reason)
 	}
 }
 
@@ -256,9 +257,9 @@ func TestASecondNodeOnTheSameFolder(t *testing.T) {
 	t.Logf("the second node says: %v", err)
 	second, _ := n.job(c.Hash())
 	first, _ := l.nodes[0].job(c.Hash())
-	if _, err := os.Stat(first.vault.Path(endingFile)); err == nil {
-		t.Errorf("the second node has ended a proposal of the first: %s there, %s in the first's memory", second.status(),
-			first.status())
+	if _, err := os.Stat(first.vault.Path(job.EndingFile)); err == nil {
+		t.Errorf("the second node has ended a proposal of the first: %s there, %s in the first's memory", second.State(),
+			first.State())
 	}
 }
 
@@ -278,7 +279,7 @@ func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := n.job(c.Hash())
-	if err := s.openSession(1, time.Now()); err != nil {
+	if err := n.apply(s, job.Opened{Number: 1, Now: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	_, active, _ := n.enterSession(t.Context(), s)
@@ -290,13 +291,13 @@ func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 	done.Sign(l.keys[0])
 	left := make(chan error)
 	go func() {
-		<-s.over
-		err := n.adopt(s, s.awaited())
+		<-s.Over()
+		err := n.adopt(s, s.Awaited())
 		n.leaveSession(s, active)
 		left <- err
 	}()
 	r, err := n.serveEnd(l.keys[0].ID(), endingRequest{Contract: c.Hash(), Ending: done.Text()})
-	if state := s.status(); err != nil || state != StateDone || len(r.Ending) == 0 {
+	if state := s.State(); err != nil || state != job.Done || len(r.Ending) == 0 {
 		t.Errorf("it answers %d bytes, %v, and has the job as %s", len(r.Ending), err, state)
 	}
 	if err := <-left; err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -27,7 +28,7 @@ func (n *Node) register() {
 		Secret: n.config.Key.Secret, RowKey: func() keys.Hash { return n.ledger.Key() },
 		Folder: func(h keys.Hash) (*vault.Vault, bool) {
 			s, ok := n.job(h)
-			if !ok || s.isRemoved() {
+			if !ok || !s.Record().Removed.IsZero() {
 				return nil, false
 			}
 			return s.vault, true
@@ -54,10 +55,10 @@ func (n *Node) register() {
 func (n *Node) finished(task, which string) []jobs.Finished {
 	var list []jobs.Finished
 	for _, s := range n.allJobs() {
-		r, job := s.snapshot(), s.contract.Job
-		meant := job.Task == task && (which == "" || Means(which, job.Name, s.contract.Hash().String()))
-		if meant && r.State == StateDone && r.Removed.IsZero() {
-			list = append(list, jobs.Finished{Contract: s.contract, Ended: r.Ended})
+		r, j := s.Record(), s.Contract().Job
+		meant := j.Task == task && (which == "" || Means(which, j.Name, s.Contract().Hash().String()))
+		if meant && r.State == job.Done && r.Removed.IsZero() {
+			list = append(list, jobs.Finished{Contract: s.Contract(), Ended: r.Ended})
 		}
 	}
 	slices.SortFunc(list, func(a, b jobs.Finished) int { return b.Ended.Compare(a.Ended) })

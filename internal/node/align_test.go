@@ -16,6 +16,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -76,8 +77,8 @@ func TestRowsOfOtherPeopleEndTheJobBeforeAnythingLeaves(t *testing.T) {
 // waitFinal waits until a job has failed at a node.
 func waitFinal(t *testing.T, s *jobState) error {
 	for range 2000 {
-		if r := s.snapshot(); r.State.Final() {
-			if r.State != StateFailed {
+		if r := s.Record(); r.State.Final() {
+			if r.State != job.Failed {
 				return fmt.Errorf("the job is %s", r.State)
 			}
 			return nil
@@ -129,7 +130,7 @@ func TestTheGuesserConfirmsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[2].job(h)
-	seen = append(seen, s.text()...)
+	seen = append(seen, s.Text()...)
 	for _, tap := range taps { // what bank and insurer sent each other
 		for _, f := range tap.Frames() {
 			if f.From == l.keys[0].ID() || f.From == l.keys[1].ID() {
@@ -144,7 +145,7 @@ func TestTheGuesserConfirmsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	guess := table.IDDigest()
-	digest := s.contract.Hash()
+	digest := s.Contract().Hash()
 	for name, digest := range map[string][]byte{
 		"the digest":               guess[:],
 		"under the contract":       mac(digest[:], guess[:]),

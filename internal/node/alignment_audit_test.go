@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -29,7 +30,7 @@ func (l *testNetwork) alignmentInput(h keys.Hash, parties ...int) *audit.Input {
 // inputOf is what an audit of an alignment that has ended reads at some parties.
 func (l *testNetwork) inputOf(h keys.Hash, parties ...int) *audit.Input {
 	l.t.Helper()
-	text, err := os.ReadFile(l.jobFile(parties[0], h, ContractFile))
+	text, err := os.ReadFile(l.jobFile(parties[0], h, job.ContractCopy))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -196,9 +197,9 @@ func (l *testNetwork) withIDs(in *audit.Input, table string) {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		agreed, err := ConsentedTable(filepath.Dir(in.Sources[i].Path))
+		agreed, err := job.ReadRecord(filepath.Dir(in.Sources[i].Path))
 		in.IDs = append(in.IDs, &evidence.IDs{Lists: [][]psi.ID{lists[0].IDs}, Table: source.Sum(),
-			Confirmed: err == nil && agreed == source.Sum()})
+			Confirmed: err == nil && agreed.Data == source.Sum()})
 	}
 }
 

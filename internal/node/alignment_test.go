@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -291,15 +292,15 @@ func TestAnAlignmentOutlivesItsStatus(t *testing.T) {
 	}
 	for i := range l.nodes {
 		s, _ := l.nodes[i].job(h)
-		<-s.final
-		ended := s.snapshot().Ended
+		<-s.Final()
+		ended := s.Record().Ended
 		l.restart(i, h, func(dir string) {
-			if err := flipBit(filepath.Join(dir, statusFile), 20); err != nil {
+			if err := flipBit(filepath.Join(dir, job.RecordFile), 20); err != nil {
 				t.Fatal(err)
 			}
 		})
 		s, _ = l.nodes[i].job(h)
-		if r := s.snapshot(); !r.Damaged || r.State != StateDone || r.Ended.Sub(ended).Abs() > time.Minute {
+		if r := s.Record(); !r.Damaged || r.State != job.Done || r.Ended.Sub(ended).Abs() > time.Minute {
 			t.Errorf("%s has the alignment as %s, ended %s, want done at %s", l.names[i], r.State, r.Ended, ended)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -19,31 +20,32 @@ func (n *Node) consentHere(s *jobState, d Decision) (idle bool, err error) {
 	}
 	n.judging.Lock()
 	defer n.judging.Unlock()
-	r := s.snapshot()
-	if r.State != StateProposed {
-		return false, fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, r.State)
+	r := s.Record()
+	if r.State != job.Proposed {
+		return false, fmt.Errorf("job %q is %s, not waiting for consent", s.Contract().Job.Name, r.State)
 	}
 	data, err := n.consentedData(s, r)
 	if err != nil {
 		return false, err
 	}
-	by := Consent{By: byOwner, Person: d.Person}
+	by := job.Consent{By: job.ByOwner, Person: d.Person}
 	if p := n.config.Policy; p.ApprovalsWanted() > 0 {
 		if by.Approvals, err = n.approved(s, d); err != nil {
 			return false, err
 		}
 		if len(by.Approvals) < p.ApprovalsWanted() {
-			return false, s.update(func(r *statusRecord) { r.Pending = &pending{by.Approvals} })
+			return false, n.apply(s, job.Approved{Approvals: by.Approvals})
 		}
 		by.Policy = p.Digest().String()
 	} else if d.Approval != "" {
-		return false, fmt.Errorf("this node's policy wants no approvals: consent to job %q without --as", s.contract.Job.Name)
+		return false, fmt.Errorf("this node's policy wants no approvals: consent to job %q without --as",
+			s.Contract().Job.Name)
 	}
 	if err := n.consented(s, n.salted(by), data); err != nil {
 		return false, err
 	}
 	close(s.agreed)
-	return !s.launching, nil
+	return !s.decision.launching, nil
 }
 
 // approved adds one person's approval to those that a job has, and returns all that count. n.judging is held.
@@ -51,7 +53,7 @@ func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
 	p := n.config.Policy
 	if d.Approval == "" {
 		return nil, fmt.Errorf("policy %s wants the approval of %d of %s for job %q: each of them runs hanse approve %[4]s "+
-			"--as NAME --key NAME.key", p.File(), p.ApprovalsWanted(), p.ApproverNames(), s.contract.Job.Name)
+			"--as NAME --key NAME.key", p.File(), p.ApprovalsWanted(), p.ApproverNames(), s.Contract().Job.Name)
 	}
 	a, err := consent.ParseApproval([]byte(d.Approval), d.Contract, n.config.Key.ID())
 	if err == nil {
@@ -63,7 +65,7 @@ func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
 	var before []string
 	for _, b := range n.standing(s) {
 		if b.ID == a.ID {
-			return nil, fmt.Errorf("%s has approved job %q already: another of %s must", a.Name, s.contract.Job.Name,
+			return nil, fmt.Errorf("%s has approved job %q already: another of %s must", a.Name, s.Contract().Job.Name,
 				p.ApproverNames())
 		}
 		before = append(before, string(b.Text()))
@@ -73,7 +75,7 @@ func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
 
 // standing lists the approvals of a job, pending or in its consent, of those whom the policy lists now.
 func (n *Node) standing(s *jobState) []*consent.Approval {
-	r, p := s.snapshot(), n.config.Policy
+	r, p := s.Record(), n.config.Policy
 	var texts []string
 	switch {
 	case p == nil:
@@ -83,9 +85,9 @@ func (n *Node) standing(s *jobState) []*consent.Approval {
 	case r.Pending != nil:
 		texts = r.Pending.Approvals
 	}
-	all, err := consent.Approvals(p, texts, s.contract.Hash(), n.config.Key.ID())
+	all, err := consent.Approvals(p, texts, s.Contract().Hash(), n.config.Key.ID())
 	if err != nil { // nobody's word: they approve anew
-		n.config.Log.Warn("approvals on this node's disk do not count", "job", s.contract.Job.Name, "error", err)
+		n.config.Log.Warn("approvals on this node's disk do not count", "job", s.Contract().Job.Name, "error", err)
 		return nil
 	}
 	return all
@@ -103,14 +105,14 @@ func (n *Node) approvedBy(s *jobState) []string {
 // checkApprovals refuses to sign what too few have approved, whatever the record on the disk says. A job that all
 // parties have signed goes on: the policy may have become another one since.
 func (n *Node) checkApprovals(s *jobState) error {
-	wanted, by := n.config.Policy.ApprovalsWanted(), s.snapshot().Consent
+	wanted, by := n.config.Policy.ApprovalsWanted(), s.Record().Consent
 	if wanted == 0 {
 		return nil
 	}
-	if _, agreed := s.proof(); agreed {
+	if _, agreed := s.InForce(); agreed {
 		return nil
 	}
-	if by != nil && by.By == byPolicy {
+	if by != nil && by.By == job.ByPolicy {
 		c, err := n.caseOf(s)
 		if err != nil {
 			return err
@@ -121,7 +123,7 @@ func (n *Node) checkApprovals(s *jobState) error {
 	}
 	if got := len(n.standing(s)); got < wanted {
 		return faults.Errorf(fault.CodeUnsigned, "job %q has %d approvals, and the policy wants %d: cancel it, and have it "+
-			"proposed anew", s.contract.Job.Name, got, wanted)
+			"proposed anew", s.Contract().Job.Name, got, wanted)
 	}
 	return nil
 }
@@ -129,20 +131,20 @@ func (n *Node) checkApprovals(s *jobState) error {
 // awaitApprovals waits until the persons whom the policy wants have approved a job that this node proposes.
 func (n *Node) awaitApprovals(ctx context.Context, s *jobState) error {
 	n.judging.Lock()
-	state := s.status()
-	s.launching = state == StateProposed
+	state := s.State()
+	s.decision.launching = state == job.Proposed
 	n.judging.Unlock()
-	if state != StateProposed {
-		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	if state != job.Proposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.Contract().Job.Name, state)
 	}
 	p := n.config.Policy
-	n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Text: fmt.Sprintf("waiting for the approval of "+
-		"%d of %s: each runs hanse approve %s --as NAME", p.ApprovalsWanted(), p.ApproverNames(), s.contract.Job.Name)})
+	n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Text: fmt.Sprintf("waiting for the approval of "+
+		"%d of %s: each runs hanse approve %s --as NAME", p.ApprovalsWanted(), p.ApproverNames(), s.Contract().Job.Name)})
 	select {
 	case <-s.agreed:
 		return nil
-	case <-s.final:
-		return s.endedError()
+	case <-s.Final():
+		return s.EndedError()
 	case <-ctx.Done():
 		return ctx.Err()
 	}

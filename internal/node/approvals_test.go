@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -65,8 +66,8 @@ func refusedBy(t *testing.T, n *Node, d Decision, want string) {
 	if _, err := n.Decide(d); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v, want %s", err, want)
 	}
-	if after := fmt.Sprint(n.approvedBy(s)); after != before || s.status() != StateProposed {
-		t.Errorf("the job is %s, approved by %s, before by %s", s.status(), after, before)
+	if after := fmt.Sprint(n.approvedBy(s)); after != before || s.State() != job.Proposed {
+		t.Errorf("the job is %s, approved by %s, before by %s", s.State(), after, before)
 	}
 }
 
@@ -82,8 +83,8 @@ func TestTwoPersonsApprove(t *testing.T) {
 	l.policy = people.policy(t, 2)
 	l.start(1)
 	n, self := l.nodes[1], l.keys[1].ID()
-	job := l.job("train", "", activeBank+"features = 8")
-	other, c := l.proposed(job, 1), l.proposed(job, 1)
+	j := l.job("train", "", activeBank+"features = 8")
+	other, c := l.proposed(j, 1), l.proposed(j, 1)
 	h := c.Hash()
 	asks := func() []byte {
 		t.Helper()
@@ -110,7 +111,7 @@ func TestTwoPersonsApprove(t *testing.T) {
 		refusedBy(t, n, Decision{Contract: h, Yes: true, Approval: text}, want)
 	}
 
-	if d, err := n.Decide(people.approval(t, "alice", h, self)); err != nil || d.State != StateProposed ||
+	if d, err := n.Decide(people.approval(t, "alice", h, self)); err != nil || d.State != job.Proposed ||
 		len(d.Approved) != 1 || d.Approvals != 2 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -129,42 +130,34 @@ func TestTwoPersonsApprove(t *testing.T) {
 	if got := n.approvedBy(s); len(got) != 1 || got[0] != "alice" {
 		t.Fatalf("after a restart %v have approved it", got)
 	}
-	kept := s.snapshot()
+	kept := s.Record()
 	twice := []string{kept.Pending.Approvals[0], signedApproval(t, people.keys["alice"], "bob", h, self)}
 	for _, forged := range [][]string{nil, kept.Pending.Approvals, append(twice[:1:1], twice[0]), twice} {
-		if err := s.update(func(r *statusRecord) {
-			r.State, r.Consent = StateAgreed, n.salted(Consent{By: byOwner, Approvals: forged})
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if signature, err := n.signContract(s); err == nil || signature != nil {
+		if signature, err := n.signContract(l.rewritten(1, h, func(r *job.Record) {
+			r.State, r.Consent = job.Agreed, n.salted(job.Consent{By: job.ByOwner, Approvals: forged})
+		})); err == nil || signature != nil {
 			t.Errorf("the node signs a forged record of %d approvals: %v", len(forged), err)
 		}
 	}
-	if err := s.update(func(r *statusRecord) {
-		r.State, r.Consent = StateAgreed, n.salted(Consent{By: byPolicy, Rule: "accept rule 1",
+	if signature, err := n.signContract(l.rewritten(1, h, func(r *job.Record) {
+		r.State, r.Consent = job.Agreed, n.salted(job.Consent{By: job.ByPolicy, Rule: "accept rule 1",
 			Policy: n.config.Policy.Digest().String()})
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if signature, err := n.signContract(s); err == nil || signature != nil {
+	})); err == nil || signature != nil {
 		t.Errorf("the node signs a forged record of a rule that accepts nothing: %v", err)
 	}
-	if err := s.update(func(r *statusRecord) { *r = kept }); err != nil {
-		t.Fatal(err)
-	}
+	l.rewritten(1, h, func(r *job.Record) { *r = kept })
 
-	if d, err := n.Decide(people.approval(t, "carol", h, self)); err != nil || d.State != StateAgreed {
+	if d, err := n.Decide(people.approval(t, "carol", h, self)); err != nil || d.State != job.Agreed {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if !self.Verify(contract.DomainContract, c.Body, asks()) {
 		t.Error("the node does not sign what two persons have approved")
 	}
-	if by := s.snapshot().Consent; len(by.Approvals) != 2 || by.Policy != l.policy.Digest().String() {
+	if by := s.Record().Consent; len(by.Approvals) != 2 || by.Policy != l.policy.Digest().String() {
 		t.Errorf("the record of the consent is %+v", by)
 	}
 	// one is enough to refuse
-	if d, err := n.Decide(Decision{Contract: other.Hash(), Reason: "no"}); err != nil || d.State != StateRefused {
+	if d, err := n.Decide(Decision{Contract: other.Hash(), Reason: "no"}); err != nil || d.State != job.Refused {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -202,7 +195,7 @@ func TestAProposerWithApprovals(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[0].job(c.Hash())
-	if s.status() != StateDone {
-		t.Errorf("the job is %s", s.status())
+	if s.State() != job.Done {
+		t.Errorf("the job is %s", s.State())
 	}
 }

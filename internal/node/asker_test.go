@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -114,12 +115,12 @@ func TestAskerRunsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	launched := l.launched(minute(t), 0, c.Hash())
-	l.awaitState(minute(t), 1, c.Hash(), StateProposed)
+	l.awaitState(minute(t), 1, c.Hash(), job.Proposed)
 	if got := runs(); got != 2 {
 		t.Errorf("a proposal ran the command: %d times", got)
 	}
 	for i := 1; i < 3; i++ {
-		l.awaitState(minute(t), i, c.Hash(), StateProposed)
+		l.awaitState(minute(t), i, c.Hash(), job.Proposed)
 		if _, err := l.nodes[i].Decide(Decision{Contract: c.Hash(), Yes: true, Person: "ada"}); err != nil {
 			t.Fatal(err)
 		}
@@ -225,16 +226,16 @@ func TestNoConsentToATableThatChanged(t *testing.T) {
 // TestSessionsWaitForASource: a proposer of a job that all have signed starts one session after another. Each runs the
 // source, and so each waits until a while has passed since the one before, and no longer.
 func TestSessionsWaitForASource(t *testing.T) {
-	s, now := &jobState{jobLife: new(jobLife)}, time.Now()
+	s, now := new(sourced), time.Now()
 	for _, c := range []struct{ after, want time.Duration }{
 		{0, 0}, {0, sourceGap}, {sourceGap + time.Second, sourceGap - time.Second}, {2 * sourceGap, 0},
 	} {
 		now = now.Add(c.after)
-		if got := s.untilSource(now); got != c.want {
+		if got := s.wait(now); got != c.want {
 			t.Errorf("%v later a session waits %v, want %v", c.after, got, c.want)
 		}
 	}
-	if got := s.untilSource(now.Add(-time.Hour)); got != sourceGap {
+	if got := s.wait(now.Add(-time.Hour)); got != sourceGap {
 		t.Errorf("with a clock that was put back a session waits %v", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -107,7 +108,7 @@ func TestTwoEndsOfOneMember(t *testing.T) {
 		l.nodes[1].sendEnding(t.Context(), one)
 		l.nodes[2].sendEnding(t.Context(), two)
 	}
-	if a, b := one.ended(), two.ended(); a.Hash() != b.Hash() {
+	if a, b := one.Ending(), two.Ending(); a.Hash() != b.Hash() {
 		t.Errorf("the job is %s at the insurer and %s at the telco", a.Outcome, b.Outcome)
 	}
 }
@@ -146,14 +147,14 @@ func TestDoneAgainstTheOwnersWord(t *testing.T) {
 		t.Log(err)
 	}
 	s, _ := l.nodes[1].job(c.Hash())
-	if s.status() == StateDone {
+	if s.State() == job.Done {
 		t.Errorf("the insurer's owner cancelled a job that never had a session (%d here); it is %s now: %q",
-			s.snapshot().Session, s.status(), s.snapshot().Reason)
+			s.Record().Session, s.State(), s.Record().Reason)
 	}
 	changed := 0
 	for i := range uint32(50) {
-		before := s.ended()
-		if said(8+i) == nil && s.ended() != before {
+		before := s.Ending()
+		if said(8+i) == nil && s.Ending() != before {
 			changed++
 		}
 	}

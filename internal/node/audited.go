@@ -142,8 +142,8 @@ func (n *Node) NoteAudit(a Audited, person string) error {
 	if !ok {
 		return fmt.Errorf("this node has no job with contract %s", a.Contract.Short())
 	}
-	name, self := s.contract.Job.Name, n.nameIn(s.contract)
-	if s.ended() == nil || n.inSession(s) {
+	name, self := s.Contract().Job.Name, s.Self()
+	if s.Ending() == nil || n.inSession(s) {
 		return fmt.Errorf("job %q has not ended yet, and its transcript grows: no note is kept of an audit before that", name)
 	}
 	own := slices.IndexFunc(a.Transcripts, func(t AuditedTranscript) bool { return t.Party == self })
@@ -151,7 +151,7 @@ func (n *Node) NoteAudit(a Audited, person string) error {
 		return fmt.Errorf("the audit of job %q did not read the transcript of %s", name, self)
 	}
 	for _, t := range a.Transcripts {
-		if s.contract.Job.Index(t.Party) < 0 {
+		if s.Contract().Job.Index(t.Party) < 0 {
 			return fmt.Errorf("%s is no party of job %q", wording.Clip(t.Party), name)
 		}
 	}
@@ -177,7 +177,7 @@ func (n *Node) NoteAudit(a Audited, person string) error {
 
 // audited returns what the latest audit of a job concluded, nil where there was none. A note that is damaged is none.
 func (n *Node) audited(s *jobState) *Audited {
-	if s.ended() == nil {
+	if s.Ending() == nil {
 		return nil
 	}
 	s.audit.mu.Lock()
@@ -195,14 +195,14 @@ func (n *Node) audited(s *jobState) *Audited {
 			err = s.vault.SetAside(auditedFile, err)
 		}
 		if err != nil {
-			n.config.Log.Warn("the note of a job's audit cannot be read", "job", s.contract.Job.Name, "error", err)
+			n.config.Log.Warn("the note of a job's audit cannot be read", "job", s.Contract().Job.Name, "error", err)
 		}
 		s.audit.read = true
 	}
 	if s.audit.note == nil {
 		return nil
 	}
-	a, self := *s.audit.note, n.nameIn(s.contract)
+	a, self := *s.audit.note, s.Self()
 	sum, err := s.audit.sumOf(s.vault.Path(TranscriptFile))
 	a.Changed = err != nil || !slices.Contains(a.Transcripts, AuditedTranscript{self, sum})
 	return &a

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
@@ -258,17 +259,17 @@ func TestNoCellLeavesWhileAJobRuns(t *testing.T) {
 			l.launchAndKill(ctx, c.Hash(), 2, 6)
 			l.writeTable(1, "train", replaceCell(l.cageTable(1, 30), 3, 2, canary+"-changed"))
 			l.start(2)
-			l.awaitState(ctx, 1, c.Hash(), StatePaused)
+			l.awaitState(ctx, 1, c.Hash(), job.Paused)
 			l.stops[1]() // stopped, and started on a folder that lacks its table
 			if err := os.Remove(l.tablePath(1, "train")); err != nil {
 				t.Fatal(err)
 			}
 			l.start(1)
-			l.awaitState(ctx, 1, c.Hash(), StatePaused)
+			l.awaitState(ctx, 1, c.Hash(), job.Paused)
 			if err := l.nodes[1].Cancel(c.Hash(), "not before the audit"); err != nil {
 				t.Fatal(err)
 			}
-			l.awaitState(ctx, 0, c.Hash(), StateCancelled)
+			l.awaitState(ctx, 0, c.Hash(), job.Cancelled)
 		})
 	}
 }
@@ -332,7 +333,7 @@ func TestNoCellOfAStreamLeaves(t *testing.T) {
 // end cancels a job at the first node that has it.
 func (l *testNetwork) end(h keys.Hash) {
 	for _, n := range l.nodes {
-		if s, ok := n.job(h); ok && s.ended() == nil {
+		if s, ok := n.job(h); ok && s.Ending() == nil {
 			n.Cancel(h, "over")
 			return
 		}

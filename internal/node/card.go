@@ -18,7 +18,7 @@ import (
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
-	"github.com/hanse-project/hanse/internal/vault"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -73,20 +73,20 @@ type CardOpening struct {
 
 // ReadCard reads the card of a training over columns from a node's folder, also while the node runs: nothing is
 // written. job is from Trainings, and must be done.
-func ReadCard(dir string, job *JobInfo) (*Card, error) {
-	if job.State == StateUnread {
-		return nil, errors.New(job.Reason)
+func ReadCard(dir string, j *JobInfo) (*Card, error) {
+	if j.State == job.Unread {
+		return nil, errors.New(j.Reason)
 	}
-	if job.State != StateDone {
-		return nil, fmt.Errorf("job %q is %s%s, not done: there is no model to show", job.Name, job.State,
-			because(job.Reason))
+	if j.State != job.Done {
+		return nil, fmt.Errorf("job %q is %s%s, not done: there is no model to show", j.Name, j.State,
+			because(j.Reason))
 	}
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(job.Contract)); err != nil {
+	if err := h.UnmarshalText([]byte(j.Contract)); err != nil {
 		return nil, err
 	}
 	folder := filepath.Join(dir, jobsDir, h.String())
-	c, err := readContract(folder, h)
+	c, err := job.ReadContract(folder, h)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +94,8 @@ func ReadCard(dir string, job *JobInfo) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	card := cardOf(c, m, job.Self)
-	var status statusRecord
-	text, err := vault.ReadFile(filepath.Join(folder, statusFile), h)
-	if err == nil {
-		err = keys.DecodeStrict(statusFile, text, &status)
-	}
+	card := cardOf(c, m, j.Self)
+	status, err := job.ReadRecord(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -110,14 +106,14 @@ func ReadCard(dir string, job *JobInfo) (*Card, error) {
 	if !status.Ended.IsZero() {
 		card.Trained = &status.Ended
 	}
-	report, err := optional(folder, reportFile)
+	report, err := optional(folder, job.ReportFile)
 	if err != nil {
 		return nil, err
 	}
 	if report != nil {
 		var r jobs.Report
 		if err := json.Unmarshal(report, &r); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(folder, reportFile), err)
+			return nil, fmt.Errorf("%s: %w", filepath.Join(folder, job.ReportFile), err)
 		}
 		card.Figures = r.Figures
 	}
@@ -220,12 +216,12 @@ func (c *Client) Threshold(ctx context.Context, training string, rule figures.Ru
 }
 
 // ReadJob returns a job of a node's, as its contract says it.
-func ReadJob(dir string, job *JobInfo) (*contract.Job, error) {
+func ReadJob(dir string, j *JobInfo) (*contract.Job, error) {
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(job.Contract)); err != nil {
+	if err := h.UnmarshalText([]byte(j.Contract)); err != nil {
 		return nil, err
 	}
-	c, err := readContract(filepath.Join(dir, jobsDir, h.String()), h)
+	c, err := job.ReadContract(filepath.Join(dir, jobsDir, h.String()), h)
 	if err != nil {
 		return nil, err
 	}

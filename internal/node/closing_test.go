@@ -185,10 +185,10 @@ func TestWithholderForEver(t *testing.T) {
 	}
 	for i, n := range l.nodes {
 		s, _ := n.job(c.Hash())
-		if e := s.ended(); e != nil {
+		if e := s.Ending(); e != nil {
 			t.Errorf("%s has the job as %s", l.names[i], e.Outcome)
 		}
-		if r := s.snapshot(); i == 2 && (r.Stored == 0 || r.Finished > 0) {
+		if r := s.Record(); i == 2 && (r.Stored == 0 || r.Finished > 0) {
 			t.Errorf("who lacks a signature has stored its part of session %d, and finished session %d", r.Stored, r.Finished)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -24,7 +25,7 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 	defer cancel()
 	n.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
 		select {
-		case <-s.final:
+		case <-s.Final():
 			cancel()
 		case <-n.ctx.Done():
 			cancel()
@@ -34,35 +35,35 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 	for wait := retryEvery; ; wait = min(2*wait, retryMost) {
 		err := n.attempt(driving, s)
 		switch {
-		case s.ended() != nil:
+		case s.Ending() != nil:
 			// All parties are told first, those who are there.
 			telling, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(n.ctx, cancel)()
 			away := n.sendEnding(telling, s)
-			if err := s.endedError(); err != nil {
+			if err := s.EndedError(); err != nil {
 				return nil, err
 			}
 			report, err := s.loadReport()
 			if err != nil || report == nil {
 				return nil, errors.Join(fmt.Errorf("job %q is done, and this node's report of it cannot be read",
-					s.contract.Job.Name), err)
+					s.Contract().Job.Name), err)
 			}
 			report.Away = away
 			return report, nil
 		case ctx.Err() != nil:
-			return nil, errors.Join(ctx.Err(), s.show(StatePaused, "this node was stopped"))
+			return nil, errors.Join(ctx.Err(), n.apply(s, job.Shown{State: job.Paused, Reason: "this node was stopped"}))
 		case err != nil && faults.Permanent(err):
-			before := s.endedError()
+			before := s.EndedError()
 			err = errors.Join(err, n.giveUp(s, err))
-			if s.ended() != nil {
+			if s.Ending() != nil {
 				return nil, cmp.Or(before, err)
 			}
 			n.paused(s, err) // its end cannot be stored yet
 		case err != nil:
 			n.paused(s, err)
 		}
-		if err := pause(driving, wait); err != nil && s.ended() == nil {
+		if err := pause(driving, wait); err != nil && s.Ending() == nil {
 			return nil, err
 		}
 	}
@@ -70,20 +71,20 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 
 // attempt takes a job as far as it goes in one session.
 func (n *Node) attempt(ctx context.Context, s *jobState) error {
-	c := s.contract
+	c := s.Contract()
 	if err := n.underCharter(c); err != nil {
 		return err
 	}
-	f, agreed := s.proof()
+	f, agreed := s.InForce()
 	if !agreed {
-		if err := n.collectConsent(ctx, s); err != nil || s.ended() != nil {
+		if err := n.collectConsent(ctx, s); err != nil || s.Ending() != nil {
 			return err
 		}
-		if f, agreed = s.proof(); !agreed {
+		if f, agreed = s.InForce(); !agreed {
 			return faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", c.Job.Name)
 		}
 	}
-	if done, err := n.settleAll(ctx, s); done || err != nil {
+	if done, _, err := n.settleAll(ctx, s); done || err != nil {
 		return err
 	}
 
@@ -91,29 +92,29 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		return err
 	}
 
-	// The next session starts at all parties or, of a job over clients, at those who are there. It is on this disk before
-	// anybody is told of it: no number is told twice.
+	// The next session starts at all parties or, of a job over clients, at those who are there. Its number is stored
+	// before it is sent, so no number is used twice.
 	await := n.awaitAll
 	if c.Job.OverClients() {
 		await = n.awaitEnough
 	}
 	coming, err := await(ctx, s)
-	if err != nil || s.ended() != nil {
+	if err != nil || s.Ending() != nil {
 		return err
 	}
-	if err := s.openSession(coming.number, n.config.Now()); err != nil {
+	if err := n.apply(s, job.Opened{Number: coming.number, Closes: coming.closes, Now: n.config.Now()}); err != nil {
 		return err
 	}
 	request := startRequest{Contract: string(f.Contract().Text()), Number: coming.number, Closes: coming.closes}
-	if err := n.sendStart(ctx, s, request, coming.parties); err != nil || s.ended() != nil {
+	if err := n.sendStart(ctx, s, request, coming.parties); err != nil || s.Ending() != nil {
 		return err
 	}
 
 	session, active, _ := n.enterSession(ctx, s)
-	if s.ended() == nil { // it may have, in the moment before
+	if s.Ending() == nil { // it may have, in the moment before
 		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("session %d starts", coming.number)})
 		_, err = n.session(session, s, f, coming.number, coming.closes)
-		if ending := s.awaited(); ending != nil { // another party had all sign
+		if ending := s.Awaited(); ending != nil { // another party had all sign
 			err = n.adopt(s, ending)
 		}
 	}
@@ -121,11 +122,11 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	if err != nil {
 		return err
 	}
-	done, err := n.settleAll(ctx, s)
+	done, behind, err := n.settleAll(ctx, s)
 	if err == nil && !done {
 		who := "not every party has"
-		if name := s.behind.Load(); name != nil {
-			who = *name + " says that it has not"
+		if behind != "" {
+			who = behind + " says that it has not"
 		}
 		err = faults.Errorf(fault.CodeClients, "%s finished session %d: another session follows", who, coming.number)
 	}
@@ -140,33 +141,32 @@ type coming struct {
 }
 
 // settleAll is settle at the coordinator, which waits first until no other party is in the last session any more.
-func (n *Node) settleAll(ctx context.Context, s *jobState) (bool, error) {
-	finished := s.snapshot().Finished
+func (n *Node) settleAll(ctx context.Context, s *jobState) (done bool, behind string, err error) {
+	finished := s.Record().Finished
 	if finished == 0 {
 		return n.settle(ctx, s)
 	}
 	await := n.awaitOthers
-	if s.contract.Job.OverClients() {
+	if s.Contract().Job.OverClients() {
 		await = n.awaitServers
 	}
-	if left, err := await(ctx, s, finished); left || err != nil {
-		return false, err
+	if left, err := await(ctx, s, finished); left != "" || err != nil {
+		return false, left, err
 	}
 	return n.settle(ctx, s)
 }
 
 // awaitOthers waits, in a job over columns, until the session has ended at all who are there: the last countersignature
-// does not come to all at once. One that has left it before needs another session: then it returns true.
-func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
-	c := s.contract
+// does not come to all at once. One that has left it before needs another session: it is returned.
+func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
+	c := s.Contract()
 	since, told, wait := time.Now(), time.Now(), retryEvery/100
 	for _, p := range n.othersOf(c) {
 		for on := true; on; {
 			switch n.placeIn(ctx, s, p, number) {
 			case placeOn:
 			case placeLeft:
-				s.behind.Store(&p.Name)
-				return true, nil
+				return p.Name, nil
 			case placeEnded, placeAway: // who is away cannot sign, and is asked for that
 				on = false
 				continue
@@ -177,18 +177,18 @@ func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (lef
 					Text: fmt.Sprintf("waiting for %s to end session %d%s", p.Name, number, lasting(since))})
 			}
 			if err := pause(ctx, wait); err != nil {
-				return false, err
+				return "", err
 			}
 			wait = min(2*wait, retryEvery)
 		}
 	}
-	return false, nil
+	return "", nil
 }
 
 // awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session,
-// and is there, needs another one: then it returns true. One that stays away is left out.
-func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left bool, err error) {
-	c := s.contract
+// and is there, needs another one: it is returned. One that stays away is left out.
+func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
+	c := s.Contract()
 	since, told := time.Now(), time.Time{}
 	for {
 		var behind []string
@@ -207,11 +207,11 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 						"the rest of its part", p.Name)})
 				}
 			case placeLeft:
-				return true, nil
+				return p.Name, nil
 			}
 		}
 		if len(behind) == 0 {
-			return false, nil
+			return "", nil
 		}
 		if time.Since(told) >= 5*jobs.WaitReport {
 			told = time.Now()
@@ -219,7 +219,7 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 				Text: fmt.Sprintf("waiting for %s to end its part%s", strings.Join(behind, ", "), lasting(since))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
-			return false, err
+			return "", err
 		}
 	}
 }
@@ -240,7 +240,7 @@ const (
 // placeIn asks another party where it stands in a session.
 func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, number uint32) place {
 	var r standing
-	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.contract.Hash()}, &r, nil)
+	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.Contract().Hash()}, &r, nil)
 	switch {
 	case err != nil:
 		return placeAway
@@ -255,11 +255,11 @@ func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, numbe
 // awaitAll waits until every party is there. Where all keep their parts of one session, which broke before all had
 // signed what passed, the next is a closing one: nothing is computed in it, and nothing opens.
 func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
-	record, members, listen := s.snapshot(), s.contract.Members(), n.teller(s)
+	record, members, listen := s.Record(), s.Contract().Members(), n.teller(s)
 	next.number, next.closes = record.Session, record.Stored
 	answers := make([]consentResponse, len(members))
 	err = n.together(ctx, members, func(ctx context.Context, i int) error {
-		request, r := consentRequest{Contract: string(s.text())}, &answers[i]
+		request, r := consentRequest{Contract: string(s.Text())}, &answers[i]
 		if err := n.ask(ctx, members[i], methodConsent, request, r, listen); err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err erro
 			return cmp.Or(n.adoptText(s, r.Ending), errEnded)
 		case r.Signature == nil:
 			return faults.Errorf(fault.CodeUnsigned, "%s lost its record of who had consented: a person there runs "+
-				"hanse approve %s", members[i].Name, s.contract.Job.Name)
+				"hanse approve %s", members[i].Name, s.Contract().Job.Name)
 		}
 		return nil
 	})
@@ -280,7 +280,7 @@ func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err erro
 		if p.ID == n.config.Key.ID() {
 			continue
 		}
-		next.number = max(next.number, claimed(record.Session, answers[i].Session))
+		next.number = max(next.number, job.Claimed(record.Session, answers[i].Session))
 		if answers[i].Stored != next.closes {
 			next.closes = 0
 		}
@@ -293,17 +293,17 @@ func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err erro
 func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 	for since := time.Now(); ; {
 		next := n.whoIsThere(ctx, s, -1)
-		if s.ended() != nil {
+		if s.Ending() != nil {
 			return next, nil
 		}
 		missing := n.tooFew(s, next.parties, -1)
 		if missing == "" {
 			return next, nil
 		}
-		if err := s.remark(missing); err != nil {
+		if err := n.remark(s, missing); err != nil {
 			return next, err
 		}
-		n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
+		n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
 		if err := pause(ctx, jobs.WaitReport); err != nil {
 			return next, err
 		}
@@ -312,9 +312,9 @@ func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 
 // whoIsThere asks the clients of a server, or all parties for -1, whether they are there and stand by the contract.
 func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next coming) {
-	answers := make([]*consentResponse, len(s.contract.Parties))
-	n.eachOther(s.contract, func(i int) {
-		if server >= 0 && s.contract.Job.ServerOf(i) != server {
+	answers := make([]*consentResponse, len(s.Contract().Parties))
+	n.eachOther(s.Contract(), func(i int) {
+		if server >= 0 && s.Contract().Job.ServerOf(i) != server {
 			return
 		}
 		r, err := n.askOnce(ctx, s, i)
@@ -325,15 +325,15 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next co
 			answers[i] = &r
 		}
 		if err != nil {
-			n.config.Log.Debug("a party does not answer for a job", "party", s.contract.Parties[i].Name, "error", err)
+			n.config.Log.Debug("a party does not answer for a job", "party", s.Contract().Parties[i].Name, "error", err)
 		}
 	})
-	next.number = s.snapshot().Session
+	next.number = s.Record().Session
 	for i, r := range answers {
 		if r != nil {
-			next.number = max(next.number, claimed(s.snapshot().Session, r.Session))
+			next.number = max(next.number, job.Claimed(s.Record().Session, r.Session))
 		}
-		if r != nil || s.contract.Parties[i].ID == n.config.Key.ID() {
+		if r != nil || s.Contract().Parties[i].ID == n.config.Key.ID() {
 			next.parties = append(next.parties, i)
 		}
 	}
@@ -343,7 +343,7 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next co
 
 // tooFew says who is missing for a session over clients, of one server or of any for -1, or nothing.
 func (n *Node) tooFew(s *jobState, there []int, server int) string {
-	c, count := s.contract, make(map[int]int)
+	c, count := s.Contract(), make(map[int]int)
 	for _, i := range there {
 		count[c.Job.ServerOf(i)]++
 	}
@@ -367,7 +367,7 @@ func (n *Node) tooFew(s *jobState, there []int, server int) string {
 // sendStart tells parties to open a session. Over columns every one must, and is waited for; over clients one that has
 // gone meanwhile is left out.
 func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest, there []int) error {
-	c := s.contract
+	c := s.Contract()
 	if c.Job.OverClients() {
 		n.eachOther(c, func(i int) {
 			if !slices.Contains(there, i) {
@@ -403,8 +403,8 @@ func (n *Node) askOnce(ctx context.Context, s *jobState, party int) (consentResp
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	var r consentResponse
-	p := s.contract.Members()[party]
-	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.text())}, &r)
+	p := s.Contract().Members()[party]
+	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.Text())}, &r)
 	if !errors.Is(err, context.Canceled) {
 		s.watched.answered(p.Name, r.Signature != nil || r.Ending != nil, err)
 	}

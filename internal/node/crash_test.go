@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -129,10 +130,10 @@ func (l *testNetwork) consentOf(ctx context.Context, i int, dies bool) {
 	n := l.nodes[i]
 	for pause(ctx, time.Millisecond) == nil {
 		for _, s := range n.openJobs() {
-			if s.status() != StateProposed {
+			if s.State() != job.Proposed {
 				return
 			}
-			if _, err := n.Decide(Decision{Contract: s.contract.Hash(), Yes: true}); err == nil || dies {
+			if _, err := n.Decide(Decision{Contract: s.Contract().Hash(), Yes: true}); err == nil || dies {
 				return
 			}
 		}
@@ -143,12 +144,12 @@ func (l *testNetwork) consentOf(ctx context.Context, i int, dies bool) {
 func (l *testNetwork) mustNotSignUnasked(c crashCase) {
 	l.t.Helper()
 	for _, s := range l.nodes[c.victim].openJobs() {
-		r := s.snapshot()
+		r := s.Record()
 		_, err := l.nodes[c.victim].signContract(s)
-		if (err == nil) != (r.Consent != nil && r.State != StateProposed) {
+		if (err == nil) != (r.Consent != nil && r.State != job.Proposed) {
 			l.t.Errorf("with the record %+v signing gives %v", r, err)
 		}
-		if r.Consent != nil && c.byHand && r.Consent.By != byOwner {
+		if r.Consent != nil && c.byHand && r.Consent.By != job.ByOwner {
 			l.t.Errorf("consent is recorded by %q, want by the owner", r.Consent.By)
 		}
 	}
@@ -159,21 +160,21 @@ func (l *testNetwork) mustNotSignUnasked(c crashCase) {
 func (l *testNetwork) wantOneEnd(ctx context.Context, c crashCase) {
 	l.t.Helper()
 	known := l.nodes[0].Jobs()
-	if c.victim == 0 && (len(known) == 0 || known[0].State == StateProposed || known[0].State == StateCancelled) {
+	if c.victim == 0 && (len(known) == 0 || known[0].State == job.Proposed || known[0].State == job.Cancelled) {
 		for i := 1; i < len(l.names); i++ {
 			if len(l.nodes[i].Jobs()) > 0 {
 				l.t.Errorf("%s knows a job to which its proposer has not consented", l.names[i])
 			}
 		}
 		for _, s := range l.nodes[0].allJobs() {
-			l.awaitState(ctx, 0, s.contract.Hash(), StateCancelled)
+			l.awaitState(ctx, 0, s.Contract().Hash(), job.Cancelled)
 		}
 		return
 	}
 	for i, n := range l.nodes {
 		for {
 			known := n.Jobs()
-			if len(known) == 1 && known[0].State == StateDone {
+			if len(known) == 1 && known[0].State == job.Done {
 				break
 			}
 			if pause(ctx, 5*time.Millisecond) != nil {
@@ -183,14 +184,14 @@ func (l *testNetwork) wantOneEnd(ctx context.Context, c crashCase) {
 	}
 	for i, n := range l.nodes {
 		for _, s := range n.allJobs() {
-			h := s.contract.Hash()
+			h := s.Contract().Hash()
 			if c.align {
 				l.wantAlignment(i, h)
 			} else if _, err := n.columns.Model(h.String()); err != nil {
 				l.t.Errorf("%s: %v", l.names[i], err)
 			}
 			first, ok := l.nodes[0].job(h)
-			if !ok || s.ended().Hash() != first.ended().Hash() {
+			if !ok || s.Ending().Hash() != first.Ending().Hash() {
 				l.t.Errorf("%s and %s stand by different ends", l.names[i], l.names[0])
 			}
 		}
@@ -228,8 +229,8 @@ const (
 	smallSealedCrash = "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nfeatures = 8\niterations = 8\nlambda = 0.1"
 )
 
-// killEverywhere kills the victim of a case at every eleventh of its writes, at every one if all cases are run, done and
-// not done.
+// killEverywhere kills the victim of a case at every eleventh of its writes, at every one if all cases are run, done
+// and not done.
 func killEverywhere(t *testing.T, c crashCase) {
 	step := 11
 	if drawn.All {

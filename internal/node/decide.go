@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -21,10 +22,10 @@ type Decision struct {
 
 // Decided is how a job stands after a decision.
 type Decided struct {
-	Contract string `json:"contract"`
-	Name     string `json:"name"`
-	Self     string `json:"self"` // this node's name
-	State    State  `json:"state"`
+	Contract string    `json:"contract"`
+	Name     string    `json:"name"`
+	Self     string    `json:"self"` // this node's name
+	State    job.State `json:"state"`
 	// who has approved so far, and how many must
 	Approved  []string `json:"approved,omitempty"`
 	Approvals int      `json:"approvals,omitempty"`
@@ -39,8 +40,8 @@ func (n *Node) Decide(d Decision) (Decided, error) {
 	if err := n.decide(s, d); err != nil {
 		return Decided{}, err
 	}
-	decided := Decided{Contract: d.Contract.String(), Name: s.contract.Job.Name, Self: n.nameIn(s.contract),
-		State: s.status()}
+	decided := Decided{Contract: d.Contract.String(), Name: s.Contract().Job.Name, Self: s.Self(),
+		State: s.State()}
 	decided.Approved, decided.Approvals = n.approvedBy(s), n.config.Policy.ApprovalsWanted()
 	return decided, nil
 }
@@ -60,16 +61,16 @@ func CheckReason(reason string) error {
 func (n *Node) decide(s *jobState, d Decision) error {
 	if d.Yes {
 		idle, err := n.consentHere(s, d)
-		if idle && s.contract.Job.Proposer == n.nameIn(s.contract) {
+		if idle && s.Contract().Job.Proposer == s.Self() {
 			n.drive(n.ctx, s)
 		}
 		return err
 	}
-	if state := s.status(); state != StateProposed {
-		return fmt.Errorf("job %q is %s, not waiting for consent", s.contract.Job.Name, state)
+	if state := s.State(); state != job.Proposed {
+		return fmt.Errorf("job %q is %s, not waiting for consent", s.Contract().Job.Name, state)
 	}
 	if err := CheckReason(d.Reason); err != nil {
 		return err
 	}
-	return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Reason: d.Reason})
+	return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Reason: d.Reason}, "")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -30,11 +31,11 @@ func TestNoJobEndsWithoutAReason(t *testing.T) {
 			t.Errorf("a cancellation with reason %q: error %v, want %q", reason, err, want)
 		}
 	}
-	if s, ok := l.nodes[1].job(c.Hash()); !ok || s.status() != StateProposed {
+	if s, ok := l.nodes[1].job(c.Hash()); !ok || s.State() != job.Proposed {
 		t.Fatal("the job does not wait any longer")
 	}
 	decided, err := client.Decide(t.Context(), Decision{Contract: c.Hash(), Reason: "not before the audit"})
-	if err != nil || decided.State != StateRefused {
+	if err != nil || decided.State != job.Refused {
 		t.Errorf("a refusal with a reason: %+v, error %v", decided, err)
 	}
 }

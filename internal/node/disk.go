@@ -251,19 +251,19 @@ func (n *Node) tidy() error {
 	now := n.config.Now()
 	var errs []error
 	for _, s := range n.allJobs() {
-		r := s.snapshot()
+		r := s.Record()
 		ended := r.Ended
 		if ended.IsZero() { // its record was damaged
 			ended = s.endedAt()
 		}
-		if s.ended() == nil || n.inSession(s) || ended.IsZero() || now.Before(ended.Add(keep)) {
+		if s.Ending() == nil || n.inSession(s) || ended.IsZero() || now.Before(ended.Add(keep)) {
 			continue
 		}
 		if there, err := s.dropPayloads(); err != nil {
-			errs = append(errs, fmt.Errorf("job %q: %w", s.contract.Job.Name, err))
+			errs = append(errs, fmt.Errorf("job %q: %w", s.Contract().Job.Name, err))
 		} else if there {
-			n.config.Log.Info("payloads were deleted, as the policy says", "job", s.contract.Job.Name, "contract",
-				s.contract.Hash().Short(), "keep_payloads", n.config.Policy.KeepPayloads)
+			n.config.Log.Info("payloads were deleted, as the policy says", "job", s.Contract().Job.Name, "contract",
+				s.Contract().Hash().Short(), "keep_payloads", n.config.Policy.KeepPayloads)
 		}
 	}
 	return errors.Join(errs...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -39,8 +40,8 @@ func (l *testNetwork) awaitPause(ctx context.Context, i int, h keys.Hash, want s
 	l.t.Helper()
 	for {
 		s, _ := l.nodes[i].job(h)
-		r := s.snapshot()
-		if r.State == StatePaused && strings.Contains(r.Reason, want) {
+		r := s.Record()
+		if r.State == job.Paused && strings.Contains(r.Reason, want) {
 			return
 		}
 		if pause(ctx, 5*time.Millisecond) != nil {

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -77,22 +77,17 @@ type endingResponse struct {
 func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	var data []byte
 	var err error
-	if job := s.contract.Job; job.Task == contract.TaskPredict {
-		if job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
+	if job := s.Contract().Job; job.Task == contract.TaskPredict {
+		if job.OpenTo != s.Self() || job.Requests > 0 {
 			return keys.Hash{}, nil
 		}
 		if data, err = os.ReadFile(s.vault.Path(jobs.ScoresFile)); errors.Is(err, fs.ErrNotExist) {
 			err = &vault.DamagedError{Path: s.vault.Path(jobs.ScoresFile), Why: "it was written there and is gone"}
 		}
 	} else if !job.OverClients() {
-		if s.ended() == nil {
-			data, err = s.vault.Load(jobs.ModelDraft(s.snapshot().Finished))
-		}
-		if err == nil && data == nil {
-			data, err = s.vault.Load(jobs.PartFile(s.contract.Job))
-		}
-		if err == nil && data == nil {
-			err = &vault.DamagedError{Path: s.vault.Path(jobs.PartFile(s.contract.Job)), Why: "it is not there"}
+		var name string
+		if data, name, err = s.Part(); err == nil && data == nil {
+			err = &vault.DamagedError{Path: s.vault.Path(name), Why: "it is not there"}
 		}
 	} else if data, err = s.vault.Load(clients.ServerFile); data == nil && err == nil {
 		return keys.Hash{}, nil // a client
@@ -100,7 +95,7 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 	if err != nil {
 		return keys.Hash{}, err
 	}
-	h := s.contract.Hash()
+	h := s.Contract().Hash()
 	salt := keys.HashOf("hanse part salt v1", n.config.Key.Sign("hanse part salt v1", h[:]))
 	return keys.HashOf(partDomain, salt[:], h[:], data), nil
 }
@@ -108,16 +103,16 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 // checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where
 // they differ.
 func (n *Node) checkPart(s *jobState, file string) error {
-	ending := s.ended()
+	ending := s.Ending()
 	if ending == nil || ending.Outcome != contract.OutcomeDone {
 		return faults.Errorf(fault.CodeUnsigned, "job %q is not done at this node yet: hanse result %s --wait waits for it",
-			s.contract.Job.Name, s.contract.Job.Name)
+			s.Contract().Job.Name, s.Contract().Job.Name)
 	}
 	digest, err := n.partDigest(s)
 	if err != nil {
 		return err
 	}
-	if digest != ending.Part(n.nameIn(s.contract)) {
+	if digest != ending.Part(s.Self()) {
 		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the " +
 			"job was done; put a copy of that back, or run the job anew"}
 	}
@@ -125,15 +120,15 @@ func (n *Node) checkPart(s *jobState, file string) error {
 }
 
 // conclude ends a job by this party's word, in which the outcome and why stand: nothing but done stands against it. All
-// are told.
-func (n *Node) conclude(s *jobState, word contract.Ending) error {
-	word.By, word.Reason = n.nameIn(s.contract), contract.PlainReason(word.Reason)
-	e, err := contract.NewEnding(s.contract, word)
+// are told. cause is the full text where this node's own fault ended the job, and else empty.
+func (n *Node) conclude(s *jobState, word contract.Ending, cause string) error {
+	word.By, word.Reason = s.Self(), contract.PlainReason(word.Reason)
+	e, err := contract.NewEnding(s.Contract(), word)
 	if err != nil {
 		return err
 	}
 	e.Sign(n.config.Key)
-	if err := n.adopt(s, e); err != nil {
+	if err := n.end(s, e, cause); err != nil {
 		return err
 	}
 	n.work.Go(func() { n.sendEnding(n.ctx, s) })
@@ -147,177 +142,87 @@ func abandoned() contract.Ending {
 
 // adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
 // more.
-func (n *Node) adopt(s *jobState, e *contract.Ending) error {
-	if err := e.InForce(s.contract); err != nil {
+func (n *Node) adopt(s *jobState, e *contract.Ending) error { return n.end(s, e, "") }
+
+// end is adopt, with the cause of conclude.
+func (n *Node) end(s *jobState, e *contract.Ending, cause string) error {
+	if err := e.InForce(s.Contract()); err != nil { // before anybody hears of it
 		return err
 	}
-	before, done, job := s.ended(), e.Outcome == contract.OutcomeDone, s.contract.Job
-	report, err := s.loadReport()
-	if report == nil || err != nil {
-		// This party was away when the job ended, and has no part of it, or not the last.
-		report = &jobs.Report{
-			Job: job.Name, Contract: s.contract.Hash().String(), Party: n.nameIn(s.contract), Sessions: s.snapshot().Session,
-			Rows: s.contract.Rows(), Missed: "the job ended while this node was away",
-		}
-		if job.OverClients() {
-			report.Online = &jobs.Online{Rounds: clients.Predicted(s.vault)}
-		}
-		if done {
-			if err := s.saveReport(report); err != nil {
-				return err
-			}
+	ended := job.Ended{Ending: e, Cause: cause, Adds: n.ownIDsAfter(s, e), Now: n.config.Now().UTC().Round(0)}
+	if s.Ending() == nil {
+		for _, text := range ended.Adds {
+			n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWarning, Text: text})
 		}
 	}
-	own := n.ownIDsAfter(s, e)
-	if before == nil {
-		for _, text := range own {
-			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: text})
+	if report, err := s.loadReport(); e.Outcome == contract.OutcomeDone && (report == nil || err != nil) {
+		if ended.Report, err = s.reportText(s.missed()); err != nil {
+			return err
 		}
 	}
-	if err := n.storeEnding(s, e, own); err != nil || s.ended() != e {
-		return err
+	return n.apply(s, ended)
+}
+
+// missed is the report of a party that was away when the job ended, and has no part of it, or not the last.
+func (s *jobState) missed() *jobs.Report {
+	c := s.Contract()
+	r := &jobs.Report{
+		Job: c.Job.Name, Contract: c.Hash().String(), Party: s.Self(), Sessions: s.Record().Session, Rows: c.Rows(),
+		Missed: "the job ended while this node was away",
 	}
-	if before != nil && s.telling.CompareAndSwap(false, true) { // others may stand by the one that is beaten
-		n.work.Go(func() {
-			defer s.telling.Store(false)
-			n.sendEnding(n.ctx, s)
-		})
+	if c.Job.OverClients() {
+		r.Online = &jobs.Online{Rounds: clients.Predicted(s.vault)}
 	}
-	s.end()
-	if !done {
-		n.mu.Lock()
-		if active := n.sessions[s.contract.Hash()]; active != nil {
-			active.cancel()
-		}
-		n.mu.Unlock()
+	return r
+}
+
+// spread sends the ending that stands to the others.
+func (n *Node) spread(s *jobState) {
+	if !s.spreading.CompareAndSwap(false, true) {
+		return
 	}
-	if err := columns.Clean(s.vault); err != nil {
-		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
-			"error", err)
+	n.work.Go(func() {
+		defer s.spreading.Store(false)
+		n.sendEnding(n.ctx, s)
+	})
+}
+
+// stopSession stops the session that is on.
+func (n *Node) stopSession(s *jobState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if active := n.sessions[s.Contract().Hash()]; active != nil {
+		active.cancel()
 	}
+}
+
+// erase erases what a job that has ended no longer needs.
+func (n *Node) erase(s *jobState) error {
+	err := columns.Clean(s.vault)
 	n.endWorkers(s)
-	n.strike(s, e)
+	n.strike(s)
 	s.counted.forget()
-	h := s.contract.Hash()
-	if !done {
-		if before == nil || before.Outcome != e.Outcome { // else it is what another party says of the same end
-			n.notify(h, jobs.Event{Kind: jobs.EventError, Text: endingText(s.contract, e, n.nameIn(s.contract))})
-		}
-		if err := n.forgetOldest(job.Proposer); err != nil {
-			n.config.Log.Error("an old job's folder could not be removed", "error", err)
-		}
-		return nil
-	}
-	n.notify(h, jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds), Report: report})
-	return nil
+	return err
 }
 
-// storeEnding keeps an ending that beats the one that stands. own is what the reason says of the own ids besides.
-func (n *Node) storeEnding(s *jobState, e *contract.Ending, own []string) error {
-	self := n.nameIn(s.contract)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending != nil {
-		// No party makes others store one end after another: what differs only in what the same party says of why, or, in a
-		// job over clients, in the session that its proposer alone names. And the proposer of a job over clients, who alone
-		// signs that it is done, says nothing of one that this party's owner ended before it had a session here.
-		over, done := s.contract.Job.OverClients(), e.Outcome == contract.OutcomeDone
-		alike := s.ending.Outcome == e.Outcome && (done && over || !done && s.ending.By == e.By)
-		neverBegan := done && over && s.ending.By == self && s.record.Session == 0
-		if !e.Beats(s.ending) || alike || neverBegan {
-			return nil
-		}
+// announce tells the owner how a job ended.
+func (n *Node) announce(s *jobState, e *contract.Ending) {
+	c := s.Contract()
+	if e.Outcome != contract.OutcomeDone {
+		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventError, Text: job.EndingText(c, e, s.Self())})
+		return
 	}
-	if err := s.vault.Save(endingFile, e.Text()); err != nil {
-		return err
+	report, err := s.loadReport()
+	if report == nil || err != nil { // it was kept with the ending: the disk is failing
+		report = s.missed()
 	}
-	first := s.ending == nil
-	s.ending = e
-	next := s.record
-	next.Ended = n.config.Now().UTC().Round(0)
-	next.State, next.Reason = State(e.Outcome), withOwnIDs(reasonOfEnding(s.contract, e, self, s.cause), own)
-	err := errors.Join(s.promote(), s.store(next))
-	s.record = next // the ending is on the disk, and is read before the status
-	if first {
-		close(s.final)
-	}
-	if err != nil { // what is not in order yet comes into order when the node starts again
-		n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", s.contract.Job.Name,
-			"error", err)
-	}
-	return nil
-}
-
-// reasonOfEnding says for a list of jobs why one ended; cause is the full text where this node's own fault ended it.
-func reasonOfEnding(c *contract.Contract, e *contract.Ending, self, cause string) string {
-	switch {
-	case e.Outcome == contract.OutcomeDone:
-		return ""
-	case e.Outcome == contract.OutcomeExpired && e.By == self && cause != "":
-		return cause
-	case e.Outcome == contract.OutcomeExpired:
-		return "not all had consented by " + c.Job.Expires + ", or no session had begun" + asSaid(e, self)
-	case e.By == self:
-		return cmp.Or(cause, e.Why())
-	}
-	if isTooFew(e) {
-		return e.Why()
-	}
-	return e.By + ": " + e.Why()
-}
-
-// isTooFew reports whether a job ended because too few rows are common: no party's fault, whoever says it first.
-func isTooFew(e *contract.Ending) bool { return slices.Contains(codesOf(e), fault.CodeTooFew) }
-
-// codesOf are the codes that a job failed by: its end's own, and the one that another party told of before.
-func codesOf(e *contract.Ending) []fault.Code {
-	if e.Fault == nil {
-		return nil
-	}
-	codes := []fault.Code{e.Fault.Code}
-	if e.Fault.Code == fault.CodeSays && len(e.Fault.Names) > 1 {
-		codes = append(codes, fault.Code(e.Fault.Names[1]))
-	}
-	return codes
-}
-
-// asSaid is whose word an ending is, where another party's.
-func asSaid(e *contract.Ending, self string) string {
-	if e.By == self {
-		return ""
-	}
-	return ", as " + e.By + " says"
-}
-
-// endingText says of an ending that is not done what happened.
-func endingText(c *contract.Contract, e *contract.Ending, self string) string {
-	switch e.Outcome {
-	case contract.OutcomeRefused:
-		return fmt.Sprintf("%s: refuses job %q: %s", e.By, c.Job.Name, e.Why())
-	case contract.OutcomeCancelled:
-		return fmt.Sprintf("%s cancelled job %q: %s", e.By, c.Job.Name, e.Why())
-	case contract.OutcomeExpired:
-		return fmt.Sprintf("job %q expired%s: not all had consented by %s, or no session had begun; propose it anew",
-			c.Job.Name, asSaid(e, self), c.Job.Expires)
-	}
-	if isTooFew(e) {
-		return fmt.Sprintf("job %q failed: %s", c.Job.Name, e.Why())
-	}
-	return fmt.Sprintf("job %q failed at %s: %s", c.Job.Name, e.By, e.Why())
-}
-
-// endedError says that a job has ended another way than done, nil when it has not.
-func (s *jobState) endedError() error {
-	e := s.ended()
-	if e == nil || e.Outcome == contract.OutcomeDone {
-		return nil
-	}
-	return faults.Errorf(fault.CodeEnded, "%s", endingText(s.contract, e, ""))
+	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds),
+		Report: report})
 }
 
 // adoptText is adopt for an ending that came from another party.
 func (n *Node) adoptText(s *jobState, text []byte) error {
-	e, err := contract.ParseEnding(s.contract, text)
+	e, err := contract.ParseEnding(s.Contract(), text)
 	if err != nil {
 		return err
 	}
@@ -326,24 +231,24 @@ func (n *Node) adoptText(s *jobState, text []byte) error {
 
 // sendEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
 func (n *Node) sendEnding(ctx context.Context, s *jobState) (away []string) {
-	request := endingRequest{Contract: s.contract.Hash(), Ending: s.ended().Text()}
-	missed := make([]bool, len(s.contract.Parties))
-	n.eachOther(s.contract, func(i int) {
+	request := endingRequest{Contract: s.Contract().Hash(), Ending: s.Ending().Text()}
+	missed := make([]bool, len(s.Contract().Parties))
+	n.eachOther(s.Contract(), func(i int) {
 		var r endingResponse
 		calling, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		err := n.call(calling, s.contract.Members()[i], methodEnd, request, &r)
+		err := n.call(calling, s.Contract().Members()[i], methodEnd, request, &r)
 		if err == nil {
 			err = n.adoptText(s, r.Ending)
 		}
 		var unknown *faults.Error
 		if missed[i] = err != nil && !(errors.As(err, &unknown) && unknown.Code == fault.CodeUnknown); missed[i] {
-			n.config.Log.Debug("a party could not be told how a job ended", "party", s.contract.Parties[i].Name, "error", err)
+			n.config.Log.Debug("a party could not be told how a job ended", "party", s.Contract().Parties[i].Name, "error", err)
 		}
 	})
 	for i, m := range missed {
 		if m {
-			away = append(away, s.contract.Parties[i].Name)
+			away = append(away, s.Contract().Parties[i].Name)
 		}
 	}
 	return away
@@ -356,24 +261,24 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	if !ok {
 		return fmt.Errorf("this node has no job %s", h.Short())
 	}
-	if e := s.ended(); e != nil {
-		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, e.Outcome)
+	if e := s.Ending(); e != nil {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, e.Outcome)
 	}
-	if e := s.awaited(); e != nil {
+	if e := s.Awaited(); e != nil {
 		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel",
-			s.contract.Job.Name), n.adopt(s, e))
+			s.Contract().Job.Name), n.adopt(s, e))
 	}
-	if state := s.status(); state.Final() {
-		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.contract.Job.Name, state)
+	if state := s.State(); state.Final() {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, state)
 	}
 	if err := CheckReason(reason); err != nil {
 		return err
 	}
 	outcome := contract.OutcomeCancelled
-	if s.status() == StateProposed && s.contract.Job.Proposer != n.nameIn(s.contract) {
+	if s.State() == job.Proposed && s.Contract().Job.Proposer != s.Self() {
 		outcome = contract.OutcomeRefused
 	}
-	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason})
+	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason}, "")
 }
 
 // jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
@@ -388,7 +293,7 @@ func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
 
 // endingOf returns the text of a job's ending, nil when it has none.
 func endingOf(s *jobState) []byte {
-	if e := s.ended(); e != nil {
+	if e := s.Ending(); e != nil {
 		return e.Text()
 	}
 	return nil
@@ -401,10 +306,10 @@ func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) 
 		return standing{}, err
 	}
 	on := n.inSession(s) // before the record: a session that ends in between is finished, not left
-	record := s.snapshot()
+	record := s.Record()
 	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s),
 		Finished: record.Finished, On: on}
-	if why := s.whyPaused(); why != nil {
+	if why := s.Why(); why != nil {
 		answer.Why = why.Encode()
 	}
 	return answer, nil
@@ -426,18 +331,15 @@ func (n *Node) servePart(from keys.ID, r standingRequest) (partResponse, error) 
 // storedPart returns the last session that ended well here, and the digest of this party's part. Where the part is
 // damaged before all have signed for it, none is stored: another session makes it anew.
 func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
-	record := s.snapshot()
+	record := s.Record()
 	if record.Finished == 0 || record.Consent == nil {
 		return 0, digest, nil
 	}
 	digest, err = n.partDigest(s)
-	if !faults.IsDamage(err) || s.ended() != nil { // what all signed for stays where promote finds it
+	if !faults.IsDamage(err) || s.Ending() != nil { // what all signed for stays where promote finds it
 		return record.Finished, digest, err
 	}
-	if err := s.vault.SetAside(jobs.ModelDraft(record.Finished), err); err != nil {
-		return 0, keys.Hash{}, err
-	}
-	return 0, keys.Hash{}, s.update(func(r *statusRecord) { r.Stored, r.Finished = 0, 0 })
+	return 0, keys.Hash{}, n.apply(s, job.Lost{Session: record.Finished, Why: err})
 }
 
 // serveSign signs that a job is done, if the session has ended well here and this party's part is as the ending says.
@@ -446,7 +348,11 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 	if err != nil {
 		return signResponse{}, err
 	}
-	e, err := contract.ParseEnding(s.contract, r.Ending)
+	if s.Contract().Job.OverClients() {
+		return signResponse{}, faults.Errorf(fault.CodeRequest, "that job %q is done is signed by its proposer alone, "+
+			"unasked", s.Contract().Job.Name)
+	}
+	e, err := contract.ParseEnding(s.Contract(), r.Ending)
 	if err != nil {
 		return signResponse{}, err
 	}
@@ -461,34 +367,14 @@ func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
 // countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
 // session is on its disk first: it signs one ending of each, and none once the job has ended.
 func (n *Node) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
-	name := s.contract.Job.Name
-	if e.Outcome != contract.OutcomeDone {
-		return nil, faults.Errorf(fault.CodeRequest, "an ending that is %s is signed by whoever ends the job", e.Outcome)
-	}
-	if record := s.snapshot(); record.Consent == nil || record.Finished == 0 || record.Finished != e.Session {
-		return nil, faults.Errorf(fault.CodeUnsigned, "the end is of session %d, the last that ended well here is %d",
-			e.Session, record.Finished)
-	}
-	digest, err := n.partDigest(s)
-	if err != nil {
-		return nil, err
-	}
-	if e.Part(n.nameIn(s.contract)) != digest {
-		return nil, faults.Errorf(fault.CodeUnsigned, "the end names another part of this party's than the one it keeps")
-	}
-	err = s.tryUpdate(func(r *statusRecord) error {
-		switch {
-		case s.ending != nil || r.State.Final():
-			return faults.Errorf(fault.CodeEnded, "job %q is %s", name, r.State)
-		case r.Finished != e.Session:
-			return faults.Errorf(fault.CodeUnsigned, "another session of job %q has begun", name)
-		case r.SignedSession == e.Session && r.Signed != e.Hash():
-			return faults.Errorf(fault.CodeUnsigned, "this party has signed another end of session %d", e.Session)
+	var digest keys.Hash
+	if s.Record().Finished == e.Session { // of another session it signs nothing
+		var err error
+		if digest, err = n.partDigest(s); err != nil {
+			return nil, err
 		}
-		r.SignedSession, r.Signed = e.Session, e.Hash()
-		return nil
-	})
-	if err != nil {
+	}
+	if err := n.apply(s, job.Signs{Ending: e, Digest: digest}); err != nil {
 		return nil, err
 	}
 	return n.config.Key.Sign(e.Domain, e.Body), nil
@@ -500,20 +386,19 @@ func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
 	if err != nil {
 		return endingResponse{}, err
 	}
-	e, err := contract.ParseEnding(s.contract, r.Ending)
+	e, err := contract.ParseEnding(s.Contract(), r.Ending)
 	if err != nil {
 		return endingResponse{}, err
 	}
-	if e.Outcome == contract.OutcomeDone && n.inSession(s) && e.InForce(s.contract) == nil {
-		s.mu.Lock()
-		s.pending = e // for when this party's session ends
-		s.mu.Unlock()
-		s.end()
+	if e.Outcome == contract.OutcomeDone && n.inSession(s) && e.InForce(s.Contract()) == nil {
+		if err := n.apply(s, job.Awaits{Ending: e}); err != nil { // for when this party's session ends
+			return endingResponse{}, err
+		}
 		// Whoever hears that all are told may go on with what the job has made: it is here then.
 		ctx, cancel := context.WithTimeout(n.ctx, leaveTime)
 		defer cancel()
 		select {
-		case <-s.final:
+		case <-s.Final():
 		case <-ctx.Done():
 		}
 		return endingResponse{Ending: r.Ending}, nil
@@ -528,18 +413,17 @@ func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
 const leaveTime = askTime / 2
 
 // settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
-// returns false without an error when a party has still to finish, so that another session is needed. Any party may
-// settle, and several at once: equal endings have equal bytes.
-func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
-	if s.ended() != nil {
-		return true, nil
+// returns false without an error when a party has still to finish, so that another session is needed, and who says so
+// of itself. Any party may settle, and several at once: equal endings have equal bytes.
+func (n *Node) settle(ctx context.Context, s *jobState) (done bool, behind string, err error) {
+	if s.Ending() != nil {
+		return true, "", nil
 	}
-	c := s.contract
+	c := s.Contract()
 	session, _, err := n.storedPart(s)
 	if err != nil || session == 0 {
-		return false, err
+		return false, "", err
 	}
-	s.behind.Store(nil)
 	e := contract.Ending{Outcome: contract.OutcomeDone, Session: session}
 	for _, p := range c.Enders() {
 		var r partResponse
@@ -548,20 +432,19 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 			r.Digest, err = n.partDigest(s)
 			return err
 		}); err != nil {
-			return false, err
+			return false, "", err
 		}
 		if r.Ending != nil {
-			return true, n.adoptText(s, r.Ending)
+			return true, "", n.adoptText(s, r.Ending)
 		}
 		if r.Session != e.Session {
-			s.behind.Store(&p.Name)
-			return false, nil
+			return false, p.Name, nil
 		}
 		e.Parts = append(e.Parts, contract.PartDigest{Party: p.Name, Digest: r.Digest})
 	}
 	ending, err := contract.NewEnding(c, e)
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
 	request := endingRequest{Contract: c.Hash(), Ending: ending.Text()}
 	for _, p := range c.Enders() {
@@ -570,16 +453,16 @@ func (n *Node) settle(ctx context.Context, s *jobState) (bool, error) {
 			r.Signature, err = n.signEnding(s, ending)
 			return err
 		}); err != nil {
-			return false, err
+			return false, "", err
 		}
 		if r.Ending != nil {
-			return true, n.adoptText(s, r.Ending)
+			return true, "", n.adoptText(s, r.Ending)
 		}
 		if err := ending.AddSignature(p.ID, r.Signature); err != nil {
-			return false, faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
+			return false, "", faults.Errorf(fault.CodeDeviation, "%s: %v", p.Name, err)
 		}
 	}
-	return true, n.adopt(s, ending)
+	return true, "", n.adopt(s, ending)
 }
 
 // atParty asks a party once, or does what it would do when it is this one.
@@ -611,18 +494,59 @@ func (n *Node) tend(ctx context.Context, every time.Duration) {
 		n.tables.Tend(ctx, looking.Go)
 		n.shed()
 		for _, s := range n.openJobs() {
-			if !s.looking.CompareAndSwap(false, true) {
+			if !s.looks.begin() {
 				continue
 			}
 			slots <- struct{}{}
 			looking.Go(func() {
-				defer func() { s.looking.Store(false); <-slots }()
+				defer func() { s.looks.done(); <-slots }()
 				if err := n.look(ctx, s, every); err != nil && ctx.Err() == nil {
-					n.config.Log.Debug("a job stands still", "job", s.contract.Job.Name, "error", err)
+					n.config.Log.Debug("a job stands still", "job", s.Contract().Job.Name, "error", err)
 				}
 			})
 		}
 	}
+}
+
+// looks is when a node looks after a job that stands still.
+type looks struct {
+	mu    sync.Mutex
+	on    bool          // it is looking
+	asked time.Time     // when it last asked how the job stands elsewhere
+	gap   time.Duration // until it asks again
+}
+
+// begin reports whether nobody looks after the job yet; then done must follow.
+func (l *looks) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.on
+	l.on = true
+	return !was
+}
+
+func (l *looks) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.on = false
+}
+
+// due reports whether the others are to be asked: the longer a job has stood still, the more rarely.
+func (l *looks) due(every time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.asked) < l.gap {
+		return false
+	}
+	l.asked, l.gap = time.Now(), min(max(2*l.gap, every), askAgain)
+	return true
+}
+
+// hurry has the node ask at its next turn, however lately it has.
+func (l *looks) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gap = 0
 }
 
 // openJobs lists the jobs that have not ended.
@@ -630,27 +554,27 @@ func (n *Node) openJobs() []*jobState {
 	n.mu.Lock()
 	all := slices.Collect(maps.Values(n.jobs))
 	n.mu.Unlock()
-	return slices.DeleteFunc(all, func(s *jobState) bool { return s.ended() != nil })
+	return slices.DeleteFunc(all, func(s *jobState) bool { return s.Ending() != nil })
 }
 
 // look ends a job that has expired or does not stand under the charter any more, or asks the other parties how it
 // stands when no session is on.
 func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
-	record, job := s.snapshot(), s.contract.Job
-	if !n.isOurs(s.contract) {
-		return s.remark("it was agreed to under another key of this member's, which this node does not have: nothing more " +
-			"comes of it here")
+	record, j := s.Record(), s.Contract().Job
+	if !n.isOurs(s.Contract()) {
+		return n.remark(s, "it was agreed to under another key of this member's, which this node does not have: nothing "+
+			"more comes of it here")
 	}
 	if s.abandoned.Load() && record.Consent == nil {
-		return n.conclude(s, abandoned())
+		return n.conclude(s, abandoned(), "")
 	}
 	// Its own proposal that not all have signed has an end, and another's that nobody here has consented to; where
 	// somebody has, only the proposer knows whether all have.
-	_, agreed := s.proof()
+	_, agreed := s.InForce()
 	mayExpire := !record.State.Final() && !record.Damaged && !agreed &&
-		(job.Proposer == n.nameIn(s.contract) || record.Consent == nil)
+		(j.Proposer == s.Self() || record.Consent == nil)
 	if mayExpire && n.expired(s) {
-		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
+		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}, "")
 	}
 	if ended, err := n.expireUnbegun(ctx, s); ended || err != nil {
 		return err
@@ -658,35 +582,29 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 	if n.inSession(s) {
 		return nil
 	}
-	if err := n.underCharter(s.contract); err != nil { // also where its proposer is no member any longer
+	if err := n.underCharter(s.Contract()); err != nil { // also where its proposer is no member any longer
 		return n.giveUp(s, err)
 	}
-	if job.Proposer == n.nameIn(s.contract) && !record.State.Final() {
+	if j.Proposer == s.Self() && !record.State.Final() {
 		return nil
 	}
-	s.mu.Lock() // the longer it has stood still, the rarer are the questions
-	early := time.Since(s.asked) < s.gap
-	if !early {
-		s.asked, s.gap = time.Now(), min(max(2*s.gap, every), askAgain)
-	}
-	s.mu.Unlock()
-	if early {
+	if !s.looks.due(every) {
 		return nil
 	}
-	if record.Finished > 0 && !job.OverClients() {
-		if done, err := n.settle(ctx, s); done || err == nil {
+	if record.Finished > 0 && !j.OverClients() {
+		if done, _, err := n.settle(ctx, s); done || err == nil {
 			return err
 		}
 	}
-	if self := job.Index(n.nameIn(s.contract)); job.Serves(self) && record.State == StatePaused {
+	if self := j.Index(s.Self()); j.Serves(self) && record.State == job.Paused {
 		if missing := n.tooFew(s, n.whoIsThere(ctx, s, self).parties, self); missing != "" {
-			if err := s.remark(missing); err != nil {
+			if err := n.remark(s, missing); err != nil {
 				return err
 			}
 		}
 	}
 	// Asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
-	c := s.contract
+	c := s.Contract()
 	parties := n.othersOf(c)
 	slices.SortStableFunc(parties, func(a, b contract.Party) int { return rank(c, a) - rank(c, b) })
 	var last error
@@ -697,7 +615,7 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 		var r standing
 		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
 			if faults.WithCode(fault.CodeUnknown)(last) && p.Name == c.Job.Proposer {
-				return s.remark(fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s",
+				return n.remark(s, fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s",
 					p.Name, c.Job.Name))
 			}
 			continue
@@ -705,8 +623,8 @@ func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error
 		if r.Ending != nil {
 			return n.adoptText(s, r.Ending)
 		}
-		if r.Why != nil && s.status() == StatePaused {
-			return s.remark(fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s",
+		if r.Why != nil && s.State() == job.Paused {
+			return n.remark(s, fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s",
 				p.Name, fault.DecodeFault(r.Why), c.Job.Name))
 		}
 	}
@@ -724,16 +642,16 @@ const meetingTime = time.Minute
 // expired reports whether the time of a proposal is over, by this node's clock and by that of its proposer, who set the
 // time: a node whose clock is wrong ends nobody's proposals while it can know.
 func (n *Node) expired(s *jobState) bool {
-	at, now := s.contract.Job.Expiry(), n.config.Now()
+	at, now := s.Contract().Job.Expiry(), n.config.Now()
 	if at.IsZero() || !now.After(at) {
 		return false
 	}
 	clocks, ok := n.config.Transport.(clockComparer)
-	if !ok || s.contract.Job.Proposer == n.nameIn(s.contract) {
+	if !ok || s.Contract().Job.Proposer == s.Self() {
 		return true
 	}
-	i := s.contract.Job.Index(s.contract.Job.Proposer)
-	ahead, known := clocks.ClockDifference(s.contract.Parties[i].ID)
+	i := s.Contract().Job.Index(s.Contract().Job.Proposer)
+	ahead, known := clocks.ClockDifference(s.Contract().Parties[i].ID)
 	if !known {
 		return time.Since(n.started) > meetingTime
 	}

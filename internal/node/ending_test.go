@@ -11,6 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -18,18 +19,18 @@ import (
 )
 
 // awaitState returns when the job is in a state at party i.
-func (l *testNetwork) awaitState(ctx context.Context, i int, h keys.Hash, want State) statusRecord {
+func (l *testNetwork) awaitState(ctx context.Context, i int, h keys.Hash, want job.State) job.Record {
 	l.t.Helper()
 	for {
 		s, ok := l.nodes[i].job(h)
-		if ok && s.status() == want {
-			return s.snapshot()
+		if ok && s.State() == want {
+			return s.Record()
 		}
 		if pause(ctx, 2*time.Millisecond) != nil {
 			if !ok {
 				l.t.Fatalf("%s does not know the job", l.names[i])
 			}
-			l.t.Fatalf("%s stands at %+v, want %s", l.names[i], s.snapshot(), want)
+			l.t.Fatalf("%s stands at %+v, want %s", l.names[i], s.Record(), want)
 		}
 	}
 }
@@ -58,17 +59,17 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 				_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 				launched <- err
 			}()
-			l.awaitState(ctx, 1, c.Hash(), StateProposed) // the others hear of it one after the other
+			l.awaitState(ctx, 1, c.Hash(), job.Proposed) // the others hear of it one after the other
 			if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil && by != 1 {
 				t.Fatal(err)
 			}
-			l.awaitState(ctx, 2, c.Hash(), StateProposed)
+			l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 			if err := l.nodes[by].Cancel(c.Hash(), "another\ttable"); err != nil {
 				t.Fatal(err)
 			}
-			want := StateCancelled
+			want := job.Cancelled
 			if by == 2 {
-				want = StateRefused
+				want = job.Refused
 			}
 			for i := range l.nodes {
 				r := l.awaitState(ctx, i, c.Hash(), want)
@@ -110,7 +111,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range l.nodes {
-				l.awaitState(ctx, i, c.Hash(), StateCancelled)
+				l.awaitState(ctx, i, c.Hash(), job.Cancelled)
 			}
 			if err := <-launched; err == nil || err.Error() != name+` cancelled job "trial": enough` {
 				t.Errorf("the proposer's owner is told %v", err)
@@ -127,10 +128,10 @@ func (l *testNetwork) wantFinal(h keys.Hash) {
 	s, _ := l.nodes[0].job(h)
 	for i := range l.nodes {
 		other, _ := l.nodes[i].job(h)
-		if other.ended().Hash() != s.ended().Hash() {
+		if other.Ending().Hash() != s.Ending().Hash() {
 			l.t.Errorf("%s stands by another end than %s", l.names[i], l.names[0])
 		}
-		f, _ := other.proof()
+		f, _ := other.InForce()
 		if err := l.nodes[i].begin(other, f, 100, 0); err == nil {
 			l.t.Errorf("%s opens a session of a job that has ended", l.names[i])
 		}
@@ -141,12 +142,12 @@ func (l *testNetwork) wantFinal(h keys.Hash) {
 			l.t.Errorf("%s cancels a job that has ended: %v", l.names[i], err)
 		}
 	}
-	before := s.snapshot()
+	before := s.Record()
 	l.stops[0]()
 	l.start(0)
-	if s, ok := l.nodes[0].job(h); !ok || s.status() != before.State || s.snapshot().Reason != before.Reason ||
-		s.ended() == nil {
-		l.t.Errorf("after a restart the job stands at %+v, before at %+v", s.snapshot(), before)
+	if s, ok := l.nodes[0].job(h); !ok || s.State() != before.State || s.Record().Reason != before.Reason ||
+		s.Ending() == nil {
+		l.t.Errorf("after a restart the job stands at %+v, before at %+v", s.Record(), before)
 	}
 }
 
@@ -161,18 +162,18 @@ func TestAMemberThatWasAwayLearnsOfTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
-	l.awaitState(ctx, 1, c.Hash(), StateProposed)
-	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	l.awaitState(ctx, 1, c.Hash(), job.Proposed)
+	l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
 	if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitState(ctx, 0, c.Hash(), StateRefused)
+	l.awaitState(ctx, 0, c.Hash(), job.Refused)
 	l.net.Kill(l.keys[1].ID())
 	l.stops[1]()
 	l.start(2)
-	r := l.awaitState(ctx, 2, c.Hash(), StateRefused)
+	r := l.awaitState(ctx, 2, c.Hash(), job.Refused)
 	if r.Reason != "insurer: no" {
 		t.Errorf("the telco is told %q", r.Reason)
 	}
@@ -195,11 +196,11 @@ func TestProposalsExpire(t *testing.T) {
 		_, err := l.nodes[0].Launch(l.lives[0], c.Hash(), nil)
 		launched <- err
 	}()
-	l.awaitState(ctx, 1, c.Hash(), StateProposed)
+	l.awaitState(ctx, 1, c.Hash(), job.Proposed)
 	if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 	for i := range l.nodes { // the nodes stop, and start three days later
 		l.net.Kill(l.keys[i].ID())
 		l.stops[i]()
@@ -212,7 +213,7 @@ func TestProposalsExpire(t *testing.T) {
 		l.start(i)
 	}
 	for i := range l.nodes {
-		l.awaitState(ctx, i, c.Hash(), StateExpired)
+		l.awaitState(ctx, i, c.Hash(), job.Expired)
 	}
 }
 
@@ -234,7 +235,7 @@ func TestDoneIsDone(t *testing.T) {
 	var opened []string
 	l.watch(0, func(e jobs.Event) { opened = append(opened, e.Text) })
 	l.start(0)
-	l.awaitState(ctx, 0, h, StateDone)
+	l.awaitState(ctx, 0, h, job.Done)
 	l.stops[0]()
 	for _, text := range opened {
 		if strings.Contains(text, "starts") {
@@ -253,8 +254,8 @@ func TestDoneIsDone(t *testing.T) {
 	// A coordinator that insists is told so by every party.
 	s, _ := l.nodes[0].job(h)
 	for i := 1; i < 3; i++ {
-		answer, err := l.nodes[i].serveStart(l.keys[0].ID(), startRequest{Contract: string(s.text()), Number: 9})
-		if err != nil || string(answer.Ending) != string(s.ended().Text()) {
+		answer, err := l.nodes[i].serveStart(l.keys[0].ID(), startRequest{Contract: string(s.Text()), Number: 9})
+		if err != nil || string(answer.Ending) != string(s.Ending().Text()) {
 			t.Errorf("%s answers a start of a job that is done by %v and %v", l.names[i], answer, err)
 		}
 	}
@@ -263,21 +264,21 @@ func TestDoneIsDone(t *testing.T) {
 // forgetEnd puts a party's disk back to the moment before it stored the end of a job.
 func (l *testNetwork) forgetEnd(i int, h keys.Hash) {
 	l.t.Helper()
-	v, err := vault.Open(filepath.Dir(l.jobFile(i, h, statusFile)), vault.Options{Owner: h})
+	v, err := vault.Open(filepath.Dir(l.jobFile(i, h, job.RecordFile)), vault.Options{Owner: h})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer v.Close()
 	model, err := v.Load(jobs.ModelFile)
 	if err == nil {
-		err = v.Save(jobs.ModelDraft(1), model)
+		err = v.Save(job.Draft(1), model)
 	}
-	status, e := v.Load(statusFile)
+	status, e := v.Load(job.RecordFile)
 	if err != nil || e != nil {
 		l.t.Fatal(err, e)
 	}
 	status = []byte(strings.Replace(string(status), `state = "done"`, `state = "running"`, 1))
-	for _, err := range []error{v.Save(statusFile, status), v.Remove(endingFile), v.Remove(jobs.ModelFile)} {
+	for _, err := range []error{v.Save(job.RecordFile, status), v.Remove(job.EndingFile), v.Remove(jobs.ModelFile)} {
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -295,7 +296,7 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 		t.Fatal(err)
 	}
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
-	l.awaitState(ctx, 2, c.Hash(), StateProposed)
+	l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 	forged := func(e contract.Ending) []byte {
 		made, err := contract.NewEnding(c, e)
 		if err != nil {
@@ -314,7 +315,7 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 			t.Errorf("the telco takes a forged end: %v", err)
 		}
 	}
-	if s, _ := l.nodes[2].job(c.Hash()); s.ended() != nil {
+	if s, _ := l.nodes[2].job(c.Hash()); s.Ending() != nil {
 		t.Error("the job ended by a forged word")
 	}
 	// Nor does the telco sign that a job is done that it has not run.
@@ -358,20 +359,20 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 				_, err := l.nodes[0].Launch(ctx, h, nil)
 				launched <- err
 			}()
-			l.awaitState(ctx, 1, h, StateProposed)
-			l.awaitState(ctx, 2, h, StateProposed)
+			l.awaitState(ctx, 1, h, job.Proposed)
+			l.awaitState(ctx, 2, h, job.Proposed)
 			l.net.Kill(l.keys[2].ID())
 			l.stops[2]()
-			if err := damage(l.jobFile(2, h, statusFile)); err != nil {
+			if err := damage(l.jobFile(2, h, job.RecordFile)); err != nil {
 				t.Fatal(err)
 			}
 			l.start(2)
 			s, ok := l.nodes[2].job(h)
-			if !ok || s.status() != StateProposed || !strings.Contains(s.snapshot().Reason, "damaged") {
-				t.Fatalf("the job stands at %+v", s.snapshot())
+			if !ok || s.State() != job.Proposed || !strings.Contains(s.Record().Reason, "damaged") {
+				t.Fatalf("the job stands at %+v", s.Record())
 			}
-			for _, request := range []any{consentRequest{Contract: string(s.text())},
-				startRequest{Contract: string(s.text()), Number: 1}} {
+			for _, request := range []any{consentRequest{Contract: string(s.Text())},
+				startRequest{Contract: string(s.Text()), Number: 1}} {
 				method := methodConsent
 				if _, ok := request.(startRequest); ok {
 					method = methodStart
@@ -485,7 +486,6 @@ func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := l.nodes[0].job(c.Hash())
 	day := 24 * time.Hour
 	for _, try := range []struct {
 		name    string
@@ -507,6 +507,7 @@ func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 		n := &Node{config: l.nodes[try.party].config, charter: l.charter, started: time.Now().Add(-try.started)}
 		n.config.Transport = comparingTransport{n.config.Transport, try.ahead, try.known}
 		n.config.Now = func() time.Time { return time.Now().Add(try.own) }
+		s := newJobState(job.New(nil, "", n.jobConfig(c), c, job.Record{}), nil)
 		if got := n.expired(s); got != try.want {
 			t.Errorf("%s: expired is %v, want %v", try.name, got, try.want)
 		}
@@ -531,7 +532,7 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 				l.stops[i]()
 				l.forgetEnd(i, h)
 			}
-			if err := flipBit(l.jobFile(party, h, jobs.ModelDraft(1)), 200); err != nil {
+			if err := flipBit(l.jobFile(party, h, job.Draft(1)), 200); err != nil {
 				t.Fatal(err)
 			}
 			for i := range l.nodes {

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
-	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
@@ -25,11 +26,11 @@ func TestOthersAreNotToldWhatIsInFiles(t *testing.T) {
 		faults.Errorf(fault.CodeData, "canary changed"),
 		errors.New("canary"),
 	} {
-		s := newJobState(nil, &contract.Contract{Job: &contract.Job{Name: "credit"}})
+		s := memoryJob(job.Record{})
 		l.nodes[0].ail(s, err)
-		asked := l.nodes[0].inWords(s.ailing(), "insurer", methodConsent)
-		if asked.Ref == "" || asked != s.whyPaused() {
-			t.Errorf("of %v who asks is told %+v, and who asks how it stands %+v", err, asked, s.whyPaused())
+		asked := l.nodes[0].inWords(s.Ailing(time.Now()), "insurer", methodConsent)
+		if asked.Ref == "" || asked != s.Why() {
+			t.Errorf("of %v who asks is told %+v, and who asks how it stands %+v", err, asked, s.Why())
 		}
 		for _, told := range []*fault.Fault{l.nodes[0].inWords(err, "insurer", "job credit"), asked} {
 			if line := string(told.Encode()); strings.Contains(line, "canary") || strings.Contains(told.String(), "canary") {
@@ -41,9 +42,9 @@ func TestOthersAreNotToldWhatIsInFiles(t *testing.T) {
 			}
 		}
 	}
-	s := newJobState(nil, &contract.Contract{Job: &contract.Job{Name: "credit"}})
-	if l.nodes[0].ail(s, &protocol.GoneError{Peer: keys.ID{}, Reason: "reset"}); s.ailing() != nil {
-		t.Errorf("a broken link keeps this node from the next session: %v", s.ailing())
+	s := memoryJob(job.Record{})
+	if l.nodes[0].ail(s, &protocol.GoneError{Peer: keys.ID{}, Reason: "reset"}); s.Ailing(time.Now()) != nil {
+		t.Errorf("a broken link keeps this node from the next session: %v", s.Ailing(time.Now()))
 	}
 }
 
@@ -64,7 +65,7 @@ func TestWhoLeavesForAnotherSaysWhy(t *testing.T) {
 	if again.String() != told.String() {
 		t.Errorf("passed on twice it is %q, want %q", again, told)
 	}
-	s := newJobState(nil, &contract.Contract{Job: &contract.Job{Name: "credit"}})
+	s := memoryJob(job.Record{})
 	damage := &vault.DamagedError{Path: "/phase", Why: "flipped"}
 	if one, two := l.nodes[0].toldOnce(s, damage), l.nodes[0].toldOnce(s,
 		&vault.DamagedError{Path: "/phase", Why: "flipped"}); one.Ref != two.Ref {

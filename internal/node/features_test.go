@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/durable"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -61,10 +62,10 @@ func TestFeaturesOnADiskThatIsFull(t *testing.T) {
 	h, ended := l.logistic(ctx)
 	l.awaitPause(ctx, 0, h, "insurer: ")
 	l.awaitPause(ctx, 1, h, "a file that a running job needs could not be written: write ")
-	l.awaitState(ctx, 2, h, StatePaused)
-	l.awaitState(ctx, 3, h, StatePaused)
+	l.awaitState(ctx, 2, h, job.Paused)
+	l.awaitState(ctx, 3, h, job.Paused)
 	s, _ := l.nodes[0].job(h)
-	if r := s.snapshot(); strings.Contains(r.Reason, rowsFile) {
+	if r := s.Record(); strings.Contains(r.Reason, rowsFile) {
 		t.Errorf("another member's owner reads %q", r.Reason)
 	}
 	l.wantNoRows(h)

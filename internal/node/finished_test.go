@@ -60,7 +60,7 @@ func runToItsEnd(t testing.TB, run func(t testing.TB) (*testNetwork, keys.Hash))
 	f := &finished{names: l.names, keys: l.keys, charter: l.charter, job: h}
 	for _, n := range l.nodes {
 		s, _ := n.job(h)
-		<-s.final
+		<-s.Final()
 	}
 	for i, stop := range l.stops {
 		stop()

@@ -7,6 +7,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -61,7 +62,7 @@ func (n *Node) place(c *contract.Contract) (at forecast.Place) {
 }
 
 // keepForecast stores what is expected of the job.
-func (s *jobState) keepForecast(f *forecast.Forecast) error {
+func keepForecast(v *vault.Vault, f *forecast.Forecast) error {
 	if f == nil {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (s *jobState) keepForecast(f *forecast.Forecast) error {
 	if err != nil {
 		return err
 	}
-	return s.vault.Save(forecastFile, data)
+	return v.Save(forecastFile, data)
 }
 
 // loadForecast reads what keepForecast stored. One that is damaged is gone: nothing hangs on it.

@@ -25,13 +25,13 @@ func (l *testNetwork) forecastHolds(t *testing.T, h keys.Hash) []*jobs.Report {
 		if !ok {
 			t.Fatalf("%s has no job %s", l.names[i], h.Short())
 		}
-		<-s.final
+		<-s.Final()
 		r, err := s.loadReport()
 		if err != nil || r == nil || r.Forecast == nil {
 			t.Fatalf("%s: report %+v, error %v: there is no forecast in it", l.names[i], r, err)
 		}
 		reports = append(reports, r)
-		if text := n.summaryOf(s.contract).text; !strings.Contains(strings.Join(strings.Fields(text), " "),
+		if text := n.summaryOf(s.Contract()).text; !strings.Contains(strings.Join(strings.Fields(text), " "),
 			"Forecast: "+r.Forecast.Forecast.String()) {
 			t.Errorf("%s was shown\n%s\nwant the forecast in it: %s", l.names[i], text, &r.Forecast.Forecast)
 		}
@@ -132,7 +132,7 @@ func TestForecastsOfClientsJobs(t *testing.T) {
 	}
 	for i, n := range l.nodes {
 		s, _ := n.job(h)
-		<-s.final
+		<-s.Final()
 		r, err := s.loadReport()
 		if err != nil || r.Forecast == nil {
 			t.Fatalf("%s: report %+v, error %v", l.names[i], r, err)
@@ -166,8 +166,8 @@ func TestForecastsOutliveTheirNode(t *testing.T) {
 	}
 	l.start(1)
 	after, ok = l.nodes[1].job(c.Hash())
-	if !ok || after.forecast != nil || after.status().Final() {
-		t.Errorf("with a damaged file the job is %v, its forecast %+v", after.status(), after.forecast)
+	if !ok || after.forecast != nil || after.State().Final() {
+		t.Errorf("with a damaged file the job is %v, its forecast %+v", after.State(), after.forecast)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -99,7 +100,7 @@ func TestAPersonConsentsToAGlutton(t *testing.T) {
 		}
 	}
 	s, _ := n.job(g.c.Hash())
-	if why := s.snapshot().Reason; !strings.Contains(why, "takes about 2148.3 MB of memory here, and this node has 260.0 MB") {
+	if why := s.Record().Reason; !strings.Contains(why, "takes about 2148.3 MB of memory here, and this node has 260.0 MB") {
 		t.Errorf("the owner reads %q", why)
 	}
 	if j := g.l.infoAt(0, g.c.Hash()); !j.Held || j.Next != "hanse resume trial" {
@@ -226,55 +227,46 @@ func TestDeathsAreCounted(t *testing.T) {
 	c := l.proposed(l.job("train", "privacy = \"published\"", smallJob), 1)
 	s, _ := l.nodes[1].job(c.Hash())
 	session := uint32(0)
-	die := func(state State, stored bool) deaths {
+	die := func(state job.State, stored bool) job.Deaths {
 		t.Helper()
 		session++
-		if err := s.update(func(r *statusRecord) {
+		l.rewritten(1, c.Hash(), func(r *job.Record) {
 			r.State, r.Session = state, session
 			if stored {
 				r.Stored = session
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // a start after which no session begins is no second death
-			again, err := l.nodes[1].loadJob(c.Hash())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s = again
-		}
-		return s.snapshot().Deaths
+		})
+		// A start after which no session begins is no second death.
+		s = l.rewritten(1, c.Hash(), func(*job.Record) {})
+		return s.Record().Deaths
 	}
 	checkpoint := func(n int) {
 		if err := s.vault.Save("iteration-0", make([]byte, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if d := die(StatePaused, false); d.InAll != 0 {
+	if d := die(job.Paused, false); d.InAll != 0 {
 		t.Errorf("a session that ended in good order counts: %+v", d)
 	}
-	if d := die(StateRunning, true); d.InAll != 0 {
+	if d := die(job.Running, true); d.InAll != 0 {
 		t.Errorf("a session whose part is stored counts: %+v", d)
 	}
-	if d := die(StateRunning, false); d.InARow != 1 || d.hold() {
+	if d := die(job.Running, false); d.InARow != 1 || d.Hold() {
 		t.Errorf("after one death: %+v", d)
 	}
-	for i := range deathsInAll - 2 {
+	for i := range 8 - 2 {
 		checkpoint(i + 1)
-		if d := die(StateRunning, false); d.InARow != 1 || d.hold() {
+		if d := die(job.Running, false); d.InARow != 1 || d.Hold() {
 			t.Errorf("after a checkpoint and another death: %+v", d)
 		}
 	}
 	checkpoint(100)
-	if d := die(StateRunning, false); d.InARow != 1 || !d.hold() {
-		t.Errorf("after %d deaths: %+v", deathsInAll, d)
+	if d := die(job.Running, false); d.InARow != 1 || !d.Hold() {
+		t.Errorf("after eight deaths: %+v", d)
 	}
-	if err := s.update(func(r *statusRecord) { r.Deaths = deaths{} }); err != nil {
-		t.Fatal(err)
-	}
-	die(StateRunning, false)
-	if d := die(StateRunning, false); d.InARow != deathsInARow || !d.hold() || s.status() != StatePaused {
-		t.Errorf("after two deaths without a checkpoint: %+v, %s", d, s.status())
+	l.rewritten(1, c.Hash(), func(r *job.Record) { r.Deaths = job.Deaths{} })
+	die(job.Running, false)
+	if d := die(job.Running, false); d.InARow != 2 || !d.Hold() || s.State() != job.Paused {
+		t.Errorf("after two deaths without a checkpoint: %+v, %s", d, s.State())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -43,15 +44,15 @@ func (h hoarder) signed(texts []string) (n int) {
 }
 
 // state is how the job of a contract stands at the victim.
-func (h hoarder) state(text string) statusRecord {
+func (h hoarder) state(text string) job.Record {
 	name, _, err := keys.NameOf(contract.DomainContract, []byte(text))
 	if err != nil {
 		h.l.t.Fatal(err)
 	}
 	if s, ok := h.l.nodes[1].job(name); ok {
-		return s.snapshot()
+		return s.Record()
 	}
-	return statusRecord{}
+	return job.Record{}
 }
 
 // TestHoarder: of a member whose jobs a rule accepts, and who starts none, a node signs as many as it lets wait, and
@@ -72,19 +73,19 @@ func TestHoarder(t *testing.T) {
 	h.days.Store(6)
 	s := h.l.nodes[1].Status()
 	for _, j := range s.Jobs {
-		if j.State == StateAgreed && (j.StartBy.IsZero() || !strings.Contains(j.Waiting, "it ends by itself on ")) {
+		if j.State == job.Agreed && (j.StartBy.IsZero() || !strings.Contains(j.Waiting, "it ends by itself on ")) {
 			t.Errorf("of an agreed job that waits for a session its owner reads %q, until %v", j.Waiting, j.StartBy)
 		}
 	}
 	for _, text := range texts[:maxWaitingEach] {
-		if r := h.state(text); r.State != StateAgreed {
+		if r := h.state(text); r.State != job.Agreed {
 			t.Errorf("after six days the job is %s: %s", r.State, r.Reason)
 		}
 	}
 	h.days.Store(8)
 	ctx := minute(t)
 	for _, text := range texts[:maxWaitingEach] {
-		for h.state(text).State != StateExpired {
+		for h.state(text).State != job.Expired {
 			if pause(ctx, 5*time.Millisecond) != nil {
 				t.Fatalf("after eight days a job is %+v, want it expired", h.state(text))
 			}
@@ -131,7 +132,7 @@ func TestAnAgreedJobWaitsAsLongAsItsFileSays(t *testing.T) {
 		h.days.Store(day)
 		s, _ := h.l.nodes[1].job(c.Hash())
 		ended, err := h.l.nodes[1].expireUnbegun(t.Context(), s)
-		if ended || err != nil || h.state(text).State != StateAgreed {
+		if ended || err != nil || h.state(text).State != job.Agreed {
 			t.Errorf("after %d days the job is %+v, %v", day, h.state(text), err)
 		}
 	}

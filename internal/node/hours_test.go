@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -47,13 +48,13 @@ func TestHoursAreTheNodesOwn(t *testing.T) {
 	text := l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 8")
 	byRule := l.proposed(text)
 	forger.asks(2, string(byRule.Document.Text()))
-	if j := l.infoAt(2, byRule.Hash()); j.State != StateProposed || j.Consent != nil {
+	if j := l.infoAt(2, byRule.Hash()); j.State != job.Proposed || j.Consent != nil {
 		t.Fatalf("at night telco's rule has consented: %+v", j.Consent)
 	}
 	telcos.Store(6)
 	forger.asks(2, string(byRule.Document.Text()))
-	if j := l.infoAt(2, byRule.Hash()); j.Consent == nil || j.Consent.By != byPolicy || !j.Consent.At.Equal(night.Add(6*
-		time.Hour)) {
+	eight := night.Add(6 * time.Hour)
+	if j := l.infoAt(2, byRule.Hash()); j.Consent == nil || j.Consent.By != job.ByPolicy || !j.Consent.At.Equal(eight) {
 		t.Errorf("at eight telco's rule has %+v", j.Consent)
 	}
 	telcos.Store(18)
@@ -73,18 +74,18 @@ func TestHoursAreTheNodesOwn(t *testing.T) {
 	l.awaitDone(t.Context(), byNight.Hash())
 	l.stops[2]()
 	folder := filepath.Dir(l.jobFile(2, byNight.Hash(), TranscriptFile))
-	if c, bound, err := readConsent(folder); err != nil || !bound || c.By != byOwner || c.Person != "tom" {
+	if c, bound, err := readConsent(folder); err != nil || !bound || c.By != job.ByOwner || c.Person != "tom" {
 		t.Fatalf("the record is %+v, bound %v, %v", c, bound, err)
 	}
-	changeRecord(t, folder, byNight.Hash(), func(r *statusRecord) {
-		r.Consent.By, r.Consent.Rule, r.Consent.Person, r.Consent.At = byPolicy, "accept rule 1", "", noon
+	changeRecord(t, folder, byNight.Hash(), func(r *job.Record) {
+		r.Consent.By, r.Consent.Rule, r.Consent.Person, r.Consent.At = job.ByPolicy, "accept rule 1", "", noon
 	})
 	if c, bound, err := readConsent(folder); err != nil || bound {
 		t.Errorf("a forged record is bound to the transcript: %+v, %v", c, err)
 	}
 
 	// A record that says that the rule did in the evening contradicts the rule.
-	changeRecord(t, folder, byNight.Hash(), func(r *statusRecord) { r.Consent.At = night.Add(18 * time.Hour) })
+	changeRecord(t, folder, byNight.Hash(), func(r *job.Record) { r.Consent.At = night.Add(18 * time.Hour) })
 	l.start(2)
 	e, err := l.nodes[2].Explain(byNight.Hash())
 	if err != nil || e.Judgement.Rule != "" ||
@@ -94,24 +95,24 @@ func TestHoursAreTheNodesOwn(t *testing.T) {
 }
 
 // changeRecord rewrites what a stopped node keeps of a job, as whoever can write in its folder may.
-func changeRecord(t *testing.T, folder string, h keys.Hash, change func(*statusRecord)) {
+func changeRecord(t *testing.T, folder string, h keys.Hash, change func(*job.Record)) {
 	t.Helper()
 	v, err := vault.Open(folder, vault.Options{Owner: h})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	text, err := v.Load(statusFile)
-	var r statusRecord
+	text, err := v.Load(job.RecordFile)
+	var r job.Record
 	if err == nil {
-		err = keys.DecodeStrict(statusFile, text, &r)
+		err = keys.DecodeStrict(job.RecordFile, text, &r)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(&r)
 	if text, err = toml.Marshal(r); err == nil {
-		err = v.Save(statusFile, text)
+		err = v.Save(job.RecordFile, text)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -196,7 +197,7 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 			s, _ := l.nodes[1].job(h)
 			a := &impostor{l: l} // a coordinator that has not heard of it either, or will not
 			answer := new(startResponse)
-			err = a.ask(1, methodStart, startRequest{Contract: string(s.text()), Number: before + 7}, answer)
+			err = a.ask(1, methodStart, startRequest{Contract: string(s.Text()), Number: before + 7}, answer)
 			ended := err == nil && len(answer.Ending) > 0 // the bank was faster, and ended it
 			refused := new(faults.Error)
 			fits := errors.As(err, &refused) && slices.Contains([]fault.Code{fault.CodeCharter, fault.CodeEnded, fault.CodeJob},
@@ -205,10 +206,10 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 				t.Errorf("the insurer starts a session of it: %v", err)
 			}
 			l.start(3)
-			l.awaitState(ctx, 0, h, StateFailed)
-			record := l.awaitState(ctx, 1, h, StateFailed)
+			l.awaitState(ctx, 0, h, job.Failed)
+			record := l.awaitState(ctx, 1, h, job.Failed)
 			b, _ := l.nodes[0].job(h)
-			reasons := b.snapshot().Reason + " | " + record.Reason
+			reasons := b.Record().Reason + " | " + record.Reason
 			for _, want := range c.want {
 				if !strings.Contains(reasons, want) {
 					t.Errorf("the reasons are %q, want %q in them", reasons, want)
@@ -230,7 +231,7 @@ func TestAProposalOfAnOldCharterIsNotConsentedTo(t *testing.T) {
 	l.nodes[1].SetCharter(inForce(t, l.nextCharter(func(c *keys.Charter) { c.Rules.MinPrivacy = keys.PrivacySealed })))
 	_, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true})
 	s, _ := l.nodes[1].job(c.Hash())
-	why := fmt.Sprint(err, s.snapshot().Reason) // the node may have ended the job by itself before
+	why := fmt.Sprint(err, s.Record().Reason) // the node may have ended the job by itself before
 	if err == nil || !strings.Contains(why, `the charter asks for at least "sealed"`) {
 		t.Errorf("consent gives %v", why)
 	}
@@ -254,7 +255,7 @@ func TestAJobWhoseProposerWasRevokedEnds(t *testing.T) {
 		l.nodes[i].SetCharter(inForce(t, next))
 	}
 	for i := 1; i < 4; i++ {
-		if r := l.awaitState(ctx, i, contract.Hash(), StateFailed); !strings.Contains(r.Reason,
+		if r := l.awaitState(ctx, i, contract.Hash(), job.Failed); !strings.Contains(r.Reason,
 			`party "bank" is not a member`) && !strings.Contains(r.Reason, "does not stand under the charter in force") {
 			t.Errorf("%s: %q", l.names[i], r.Reason)
 		}

@@ -15,21 +15,6 @@ import (
 // A job may take its model and its rows from jobs before it. These are done at one party a moment before another knows:
 // the end travels. A job that is proposed in that moment waits for it.
 
-// isEnding reports whether a job has ended well at this party, which waits for the end that all sign.
-func (s *jobState) isEnding() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.record
-	return s.ending == nil && !r.State.Final() && (s.pending != nil || r.Finished > 0 && r.Finished == r.Session)
-}
-
-// hurry has the node look after a job that stands still at its next turn, however lately it has.
-func (s *jobState) hurry() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gap = 0
-}
-
 // endingInput returns a job that is ending here and that another one takes its model or its rows from, nil where there
 // is none. Of rows that are not settled yet that is any alignment that they can mean.
 func (n *Node) endingInput(job *contract.Job) *jobState {
@@ -37,9 +22,9 @@ func (n *Node) endingInput(job *contract.Job) *jobState {
 		return nil
 	}
 	for _, s := range n.openJobs() {
-		h, before := s.contract.Hash().String(), s.contract.Job
+		h, before := s.Contract().Hash().String(), s.Contract().Job
 		meant := before.Task == contract.TaskAlign && Means(job.Rows, before.Name, h) && job.Rows != "" && job.Alignment == ""
-		if (meant || h == job.Model || h == job.Alignment) && s.isEnding() {
+		if (meant || h == job.Model || h == job.Alignment) && s.IsEnding() {
 			return s
 		}
 	}
@@ -50,11 +35,11 @@ func (n *Node) endingInput(job *contract.Job) *jobState {
 // that one learns nothing of it.
 func (n *Node) inputsFor(from keys.ID, job *contract.Job) error {
 	s := n.endingInput(job)
-	if s == nil || partyWith(s.contract, from) < 0 {
+	if s == nil || partyWith(s.Contract(), from) < 0 {
 		return nil
 	}
-	s.hurry()
-	before := s.contract.Job.Name
+	s.looks.hurry()
+	before := s.Contract().Job.Name
 	return &faults.Error{Code: fault.CodeEnding, Names: []string{before}, Err: fmt.Errorf("job %q takes something from "+
 		"job %q, whose end has not come to this node yet", job.Name, before)}
 }
@@ -72,14 +57,14 @@ func (n *Node) awaitInputs(ctx context.Context, text []byte, listen func(jobs.Ev
 		if s == nil {
 			return nil
 		}
-		s.hurry()
+		s.looks.hurry()
 		if time.Since(told) >= jobs.WaitReport && listen != nil {
 			told = time.Now()
 			listen(jobs.Event{Kind: jobs.EventWaiting, Time: told, Since: since, Text: fmt.Sprintf("waiting for the end of "+
-				"job %s%s: this party's part is stored, and not all have signed yet", s.contract.Job.Name, lasting(since))})
+				"job %s%s: this party's part is stored, and not all have signed yet", s.Contract().Job.Name, lasting(since))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
-			return fmt.Errorf("waiting for the end of job %q: %w", s.contract.Job.Name, err)
+			return fmt.Errorf("waiting for the end of job %q: %w", s.Contract().Job.Name, err)
 		}
 	}
 }

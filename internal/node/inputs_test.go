@@ -73,12 +73,12 @@ func (o *lateEnds) late(l *testNetwork, text []byte) keys.Hash {
 	}
 	last := len(l.names) - 1
 	s, ok := l.nodes[last].job(h)
-	if !ok || s.ended() != nil || len(r.Away) != 1 || r.Away[0] != l.names[last] {
+	if !ok || s.Ending() != nil || len(r.Away) != 1 || r.Away[0] != l.names[last] {
 		l.t.Fatalf("%s knows of the end, away are %v", l.names[last], r.Away)
 	}
-	s.mu.Lock()
-	s.asked, s.gap = time.Now(), time.Hour
-	s.mu.Unlock()
+	s.looks.mu.Lock()
+	s.looks.asked, s.looks.gap = time.Now(), time.Hour
+	s.looks.mu.Unlock()
 	return h
 }
 

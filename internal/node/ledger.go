@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/ledger"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // openLedger reads the node's ledger.
@@ -30,15 +30,15 @@ func (n *Node) openLedger() (err error) {
 func (n *Node) completeLedger() error {
 	var errs []error
 	for _, s := range n.allJobs() {
-		h := s.contract.Hash()
+		h := s.Contract().Hash()
 		at, opens := n.opensAt(s)
 		switch {
 		case opens && !n.ledger.Has(h):
-			if by := s.snapshot().Consent; by != nil {
+			if by := s.Record().Consent; by != nil {
 				at = by.At
 			}
-			errs = append(errs, n.ledger.Enter(n.whole(s), n.nameIn(s.contract), ledger.Holding{Unknown: true}, at))
-		case !opens && s.status().Final():
+			errs = append(errs, n.ledger.Enter(n.whole(s), s.Self(), ledger.Holding{Unknown: true}, at))
+		case !opens && s.State().Final():
 			errs = append(errs, n.ledger.Strike(h))
 		}
 	}
@@ -66,7 +66,7 @@ func (n *Node) holding(s *jobState) (ledger.Holding, error) {
 	if s.counted.holding != nil {
 		return *s.counted.holding, nil
 	}
-	t, err := n.newTask(s.contract.Job)
+	t, err := n.newTask(s.Contract().Job)
 	if err != nil {
 		return ledger.Holding{}, err
 	}
@@ -81,17 +81,17 @@ func (n *Node) holding(s *jobState) (ledger.Holding, error) {
 }
 
 // consented books a job in the ledger, and then records who consented to it.
-func (n *Node) consented(s *jobState, by *Consent, data keys.Hash) error {
+func (n *Node) consented(s *jobState, by *job.Consent, data keys.Hash) error {
 	s.counted.mu.Lock()
 	h, err := n.holding(s)
 	s.counted.mu.Unlock()
 	if err == nil {
-		err = n.ledger.Enter(s.contract, n.nameIn(s.contract), h, by.At)
+		err = n.ledger.Enter(s.Contract(), s.Self(), h, by.At)
 	}
 	if err != nil {
 		return err
 	}
-	return s.consent(by, data)
+	return n.apply(s, job.Consented{By: by, Data: data})
 }
 
 // toldBefore returns what was told of a job's rows by the consents before its own or, of a job that nobody has
@@ -99,7 +99,7 @@ func (n *Node) consented(s *jobState, by *Consent, data keys.Hash) error {
 func (n *Node) toldBefore(s *jobState) (consent.Told, error) {
 	var before time.Time
 	now := n.config.Now().Truncate(time.Minute)
-	if own := s.snapshot().Consent; own != nil {
+	if own := s.Record().Consent; own != nil {
 		before, now = own.At, own.At
 	}
 	c, changes := &s.counted, n.ledger.Changes()
@@ -113,7 +113,7 @@ func (n *Node) toldBefore(s *jobState) (consent.Told, error) {
 		return consent.Told{}, err
 	}
 	t, err := n.ledger.Told(ledger.Question{
-		Contract: s.contract, Self: n.nameIn(s.contract), Rows: h.Rows, Before: before, Since: now.Add(-consent.Span),
+		Contract: s.Contract(), Self: s.Self(), Rows: h.Rows, Before: before, Since: now.Add(-consent.Span),
 		At: func(e *ledger.Entry) time.Time {
 			if other, ok := n.job(e.Contract); ok {
 				if at, opens := n.opensAt(other); opens {
@@ -145,12 +145,12 @@ func (n *Node) Ledger() (*Ledger, error) {
 }
 
 // strike takes a job out of the ledger that ended before its first session.
-func (n *Node) strike(s *jobState, e *contract.Ending) {
+func (n *Node) strike(s *jobState) {
 	if _, opens := n.opensAt(s); opens {
 		return
 	}
-	if err := n.ledger.Strike(s.contract.Hash()); err != nil {
+	if err := n.ledger.Strike(s.Contract().Hash()); err != nil {
 		n.config.Log.Error("a job that told nothing could not be taken out of the ledger, and counts", "job",
-			s.contract.Job.Name, "outcome", e.Outcome, "error", err)
+			s.Contract().Job.Name, "error", err)
 	}
 }

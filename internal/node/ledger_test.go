@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/ledger"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -23,11 +24,11 @@ func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(c.Hash())
-	if err := s.openSession(1, time.Now()); err != nil {
+	if err := l.nodes[1].apply(s, job.Opened{Number: 1, Now: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	l.stops[1]()
-	if err := os.Truncate(filepath.Join(l.dirs[1], "node", "jobs", c.Hash().String(), statusFile), 20); err != nil {
+	if err := os.Truncate(filepath.Join(l.dirs[1], "node", "jobs", c.Hash().String(), job.RecordFile), 20); err != nil {
 		t.Fatal(err)
 	}
 	l.start(1)
@@ -157,7 +158,7 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 		t.Error("a job that was consented to is not booked")
 	}
 	end := contract.Ending{Outcome: contract.OutcomeCancelled}
-	if err := l.nodes[1].conclude(mustJob(t, l.nodes[1], c), end); err != nil {
+	if err := l.nodes[1].conclude(mustJob(t, l.nodes[1], c), end, ""); err != nil {
 		t.Fatal(err)
 	}
 	if l.nodes[1].ledger.Has(c.Hash()) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -25,25 +26,18 @@ const (
 	maxEndedEach   = 64 // jobs of one proposer that ended before their first session; the oldest go
 )
 
-// startWithin is how long after this member's consent a job may wait for its first session. Where its job file names a
-// later end of the proposal, it may wait as long.
-const startWithin = contract.DefaultExpiry
-
-// unbegun reports whether no session of a job that has not ended was ever opened here.
-func (r *statusRecord) unbegun() bool { return !r.State.Final() && r.Session == 0 }
-
 // spaceFor refuses another proposal of a member of whom as many wait here as may. Its node waits and asks again.
 func (n *Node) spaceFor(proposer string) error {
 	all, its, open := 0, 0, 0
 	for _, s := range n.openJobs() {
-		by := s.contract.Job.Proposer
-		if by == n.nameIn(s.contract) {
+		by := s.Contract().Job.Proposer
+		if by == s.Self() {
 			continue
 		}
 		if by == proposer {
 			open++
 		}
-		if r := s.snapshot(); !r.unbegun() {
+		if r := s.Record(); !r.Unbegun() {
 			continue
 		}
 		all++
@@ -66,31 +60,17 @@ func (n *Node) spaceFor(proposer string) error {
 	return nil
 }
 
-// startBy is until when an agreed job waits for its first session; zero: it does not, or has had one. The end of a
-// proposal's time counts where it is later.
-func (s *jobState) startBy() time.Time {
-	r := s.snapshot()
-	if r.Consent == nil || !r.unbegun() || r.Damaged || r.Renewed {
-		return time.Time{}
-	}
-	at := r.Consent.At.Add(startWithin)
-	if expiry := s.contract.Job.Expiry(); expiry.After(at) {
-		at = expiry
-	}
-	return at
-}
-
 // neverStarted is what a job's owner reads that ended since nobody started it.
 const neverStarted = "no session of it began by %s, and it ended by itself; propose it anew"
 
 // expireUnbegun ends a job that was agreed to and never started, and reports whether it has. One over clients may run
 // without this party, so that its proposer is asked first, and while that is away the job stays.
 func (n *Node) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
-	at := s.startBy()
+	at := s.StartBy()
 	if at.IsZero() || !n.config.Now().After(at) || !n.expired(s) {
 		return false, nil
 	}
-	if c := s.contract; c.Job.OverClients() && c.Job.Proposer != n.nameIn(c) {
+	if c := s.Contract(); c.Job.OverClients() && c.Job.Proposer != n.nameIn(c) {
 		var r standing
 		proposer := c.Members()[c.Job.Index(c.Job.Proposer)]
 		err := n.atParty(ctx, s, proposer, methodStanding, standingRequest{c.Hash()}, &r, nil)
@@ -103,18 +83,16 @@ func (n *Node) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
 			return false, nil
 		}
 	}
-	s.mu.Lock()
-	s.cause = fmt.Sprintf(neverStarted, wording.Time(at))
-	s.mu.Unlock()
-	return true, n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired})
+	cause := fmt.Sprintf(neverStarted, wording.Time(at))
+	return true, n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}, cause)
 }
 
 // forgettable reports whether a job is one of another member's that ended before its first session here, so that
 // nothing of it counts for a bound, or could be audited. A job that is done elsewhere stays.
 func (n *Node) forgettable(s *jobState) bool {
-	r, e := s.snapshot(), s.ended()
+	r, e := s.Record(), s.Ending()
 	return e != nil && e.Outcome != contract.OutcomeDone && r.Session == 0 && !r.Damaged && !r.Renewed &&
-		s.contract.Job.Proposer != n.nameIn(s.contract)
+		s.Contract().Job.Proposer != s.Self()
 }
 
 // forgetOldest removes the oldest jobs of a proposer that ended before their first session, where they are too many.
@@ -124,7 +102,7 @@ func (n *Node) forgetOldest(proposer string) error {
 	n.mu.Lock()
 	var its []*jobState
 	for _, s := range n.jobs {
-		if s.contract.Job.Proposer == proposer {
+		if s.Contract().Job.Proposer == proposer {
 			its = append(its, s)
 		}
 	}
@@ -133,7 +111,7 @@ func (n *Node) forgetOldest(proposer string) error {
 	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
 	var errs []error
 	for _, s := range its[:max(0, len(its)-maxEndedEach)] {
-		h := s.contract.Hash()
+		h := s.Contract().Hash()
 		folder := n.jobFolder(h)
 		old := folder + ".old" + durable.Suffix // a crash leaves the folder whole, or under a name that is swept up
 		if err := os.Rename(folder, old); err != nil {
@@ -150,28 +128,4 @@ func (n *Node) forgetOldest(proposer string) error {
 }
 
 // endedAt is when a job's end was stored here, as its file says.
-func (s *jobState) endedAt() time.Time {
-	info, err := os.Stat(s.vault.Path(endingFile))
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
-}
-
-// The numbers of sessions. The coordinator has each on its disk before it tells it, so no other party's is higher
-// unless the coordinator's record was damaged; then it comes up to the others' step by step. Sessions begin once all
-// have consented, and an honest coordinator makes fewer than sessionRate a second, also with a party that claims more.
-// So whoever claims what it likes needs two years to bring a job to the last number.
-const (
-	claimAhead   = 256     // by which another party's claim moves the coordinator's number, in each session
-	sessionsFree = 1 << 16 // at once
-	sessionRate  = 64      // a second since this party consented
-)
-
-// claimed is what the coordinator takes another party's last session for.
-func claimed(own, other uint32) uint32 { return min(other, own+claimAhead) }
-
-// plausible reports whether a job can have come to a session since this party consented to it.
-func (c *Consent) plausible(number uint32, now time.Time) bool {
-	return float64(number) <= sessionsFree+sessionRate*max(0, now.Sub(c.At).Seconds())
-}
+func (s *jobState) endedAt() time.Time { return job.Folder{Vault: s.vault}.Time(job.EndingFile) }

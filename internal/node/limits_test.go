@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -230,12 +231,12 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		t.Errorf("the proposer says %q", text)
 	}
 	for _, h := range hashes {
-		if s, _ := l.nodes[0].job(h); s.status().Final() {
-			t.Errorf("a proposal that waits has ended: %+v", s.snapshot())
+		if s, _ := l.nodes[0].job(h); s.State().Final() {
+			t.Errorf("a proposal that waits has ended: %+v", s.Record())
 		}
 	}
 	for _, h := range hashes {
-		if s, ok := l.nodes[1].job(h); ok && s.status() == StateProposed {
+		if s, ok := l.nodes[1].job(h); ok && s.State() == job.Proposed {
 			if _, err := l.nodes[1].Decide(Decision{Contract: h, Reason: "no"}); err != nil {
 				t.Fatal(err)
 			}
@@ -254,35 +255,5 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		if err := pause(ctx, tendEvery/50); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestClaimedSessions: no party brings the number of sessions near its end, neither by what it says of the last one nor
-// by the one it starts.
-func TestClaimedSessions(t *testing.T) {
-	if got := claimed(7, 1<<32-1); got != 7+claimAhead {
-		t.Errorf("after session 7 a claim of the last number counts as %d", got)
-	}
-	if got := claimed(9, 3); got != 3 {
-		t.Errorf("a claim of session 3 counts as %d", got)
-	}
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := &Consent{At: at}
-	year := 365 * 24 * time.Hour
-	for _, tc := range []struct {
-		number uint32
-		after  time.Duration
-		want   bool
-	}{
-		{1, 0, true}, {sessionsFree, -time.Hour, true}, {1 << 20, time.Hour, false},
-		{1<<32 - 1, year, false}, {1<<32 - 1, 3 * year, true},
-	} {
-		if got := c.plausible(tc.number, at.Add(tc.after)); got != tc.want {
-			t.Errorf("session %d after %s is plausible: %v", tc.number, tc.after, got)
-		}
-	}
-	const session = 10 * time.Second // the coordinator of a job that keeps breaking waits so long
-	if perSecond := claimAhead / session.Seconds(); perSecond > sessionRate {
-		t.Errorf("claims move the number by %v a second, and %d pass", perSecond, sessionRate)
 	}
 }

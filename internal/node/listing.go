@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -17,26 +18,26 @@ import (
 
 // JobInfo is a job as the owner sees it.
 type JobInfo struct {
-	Contract  string   `json:"contract"`
-	Name      string   `json:"name"`
-	Algorithm string   `json:"algorithm"`
-	Task      string   `json:"task"`
-	Proposer  string   `json:"proposer"`
-	Parties   []string `json:"parties"`
-	Servers   []string `json:"servers,omitempty"` // of a job over clients
-	Self      string   `json:"self"`              // this node's name
-	Privacy   string   `json:"privacy"`
-	Topology  string   `json:"topology"`
-	Table     string   `json:"table,omitempty"`     // the name of its data
-	Rows      string   `json:"rows,omitempty"`      // the name of the alignment that its rows are from
-	Alignment string   `json:"alignment,omitempty"` // that alignment's contract
-	State     State    `json:"state"`
-	Reason    string   `json:"reason,omitempty"`
-	Expires   string   `json:"expires,omitempty"` // of a proposal
-	Consent   *Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
-	Sessions  uint32   `json:"sessions"`
-	Summary   string   `json:"summary"`
-	Whole     string   `json:"whole"` // what stands below it: every message, what it takes, what is kept
+	Contract  string       `json:"contract"`
+	Name      string       `json:"name"`
+	Algorithm string       `json:"algorithm"`
+	Task      string       `json:"task"`
+	Proposer  string       `json:"proposer"`
+	Parties   []string     `json:"parties"`
+	Servers   []string     `json:"servers,omitempty"` // of a job over clients
+	Self      string       `json:"self"`              // this node's name
+	Privacy   string       `json:"privacy"`
+	Topology  string       `json:"topology"`
+	Table     string       `json:"table,omitempty"`     // the name of its data
+	Rows      string       `json:"rows,omitempty"`      // the name of the alignment that its rows are from
+	Alignment string       `json:"alignment,omitempty"` // that alignment's contract
+	State     job.State    `json:"state"`
+	Reason    string       `json:"reason,omitempty"`
+	Expires   string       `json:"expires,omitempty"` // of a proposal
+	Consent   *job.Consent `json:"consent,omitempty"` // who agreed to it in this member's name, and when
+	Sessions  uint32       `json:"sessions"`
+	Summary   string       `json:"summary"`
+	Whole     string       `json:"whole"` // what stands below it: every message, what it takes, what is kept
 	// Lead is the summary's first sentence, what others learn of this node's rows, and Exposure is how much that is.
 	Lead     string           `json:"lead"`
 	Exposure summary.Exposure `json:"exposure"`
@@ -111,7 +112,7 @@ func NewestDone(all []JobInfo, name string) (newest *JobInfo, said string) {
 		if j.Name != name {
 			continue
 		}
-		if named++; j.State == StateDone && (newest == nil || newest.Ended.Before(j.Ended)) {
+		if named++; j.State == job.Done && (newest == nil || newest.Ended.Before(j.Ended)) {
 			newest = j
 		}
 	}
@@ -128,7 +129,7 @@ func (n *Node) Jobs() []JobInfo {
 	infos := make([]JobInfo, 0, len(all))
 	named := make(map[string]int)
 	for _, s := range all {
-		r, info := s.snapshot(), infoOf(s.contract, n.nameIn(s.contract))
+		r, info := s.Record(), infoOf(s.Contract(), s.Self())
 		if !r.Removed.IsZero() {
 			continue
 		}
@@ -136,8 +137,8 @@ func (n *Node) Jobs() []JobInfo {
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
 		info.Held = n.heldBack(s)
 		info.Unanswered = s.unanswered(r, info.Proposer == info.Self)
-		if _, agreed := s.proof(); agreed || info.Proposer != info.Self { // else it ends at Expires
-			info.StartBy = s.startBy()
+		if _, agreed := s.InForce(); agreed || info.Proposer != info.Self { // else it ends at Expires
+			info.StartBy = s.StartBy()
 		}
 		said := n.summaryFor(s)
 		info.Summary, info.Whole, info.Lead, info.Exposure = said.text, said.whole, said.lead.Text, said.lead.Exposure
@@ -146,13 +147,13 @@ func (n *Node) Jobs() []JobInfo {
 		if info.LacksConsent = n.lacksConsent(s); info.LacksConsent {
 			info.Consented = n.signedBy(s)
 		}
-		if p := n.config.Policy; r.State == StateProposed && p.ApprovalsWanted() > 0 {
+		if p := n.config.Policy; r.State == job.Proposed && p.ApprovalsWanted() > 0 {
 			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
 			for _, a := range p.Approvers {
 				info.Approvers = append(info.Approvers, a.Name)
 			}
 		}
-		if r.State == StateDone && info.Task == contract.TaskAlign {
+		if r.State == job.Done && info.Task == contract.TaskAlign {
 			if report, err := s.loadReport(); err == nil && report != nil && report.Aligned != nil {
 				info.Aligned = report.Aligned
 				info.Until = r.Ended.AddDate(0, 0, report.Aligned.KeepDays).UTC().Format(time.DateOnly)
@@ -177,33 +178,31 @@ func (n *Node) Jobs() []JobInfo {
 }
 
 // unanswered reports whether the job ended before all had consented, by nobody's refusal but the proposer's own.
-func (s *jobState) unanswered(r statusRecord, ours bool) bool {
-	if _, agreed := s.proof(); agreed || r.Session > 0 {
+func (s *jobState) unanswered(r job.Record, ours bool) bool {
+	if _, agreed := s.InForce(); agreed || r.Session > 0 {
 		return false
 	}
-	return r.State == StateExpired || r.State == StateCancelled || ours && r.State == StateRefused && r.Consent == nil
+	return r.State == job.Expired || r.State == job.Cancelled || ours && r.State == job.Refused && r.Consent == nil
 }
 
 // describe says how the job stands: how far it has come, and for whom it waits.
 func (s *jobState) describe(info *JobInfo) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	info.Standing = string(info.State)
-	if info.State.Final() || info.State == StateProposed {
+	if info.State.Final() || info.State == job.Proposed {
 		return
 	}
 	unsigned, ours := s.watched.heard(info), info.Proposer == info.Self
-	agreed := s.inForce.Contract() != nil
+	_, agreed := s.InForce()
 	switch {
 	case !agreed && ours:
 		info.Awaits = unsigned
-		if info.State == StateAgreed && len(info.Awaits) == 0 { // it has not asked all yet
+		if info.State == job.Agreed && len(info.Awaits) == 0 { // it has not asked all yet
 			info.Awaits = slices.DeleteFunc(slices.Clone(info.Parties), func(p string) bool { return p == info.Self })
 		}
-		if info.State == StateAgreed && info.Waiting == "" {
+		if info.State == job.Agreed && info.Waiting == "" {
 			info.Waiting = "consent is asked for: a person there runs hanse approve " + info.Name
 		}
-	case info.State == StateAgreed && !ours:
+	case info.State == job.Agreed && !ours:
 		info.Waiting = "this node has consented; " + info.Proposer + " starts it once all have"
 	}
 	if !info.StartBy.IsZero() && info.Waiting != "" {
@@ -211,7 +210,7 @@ func (s *jobState) describe(info *JobInfo) {
 			" unless a session begins"
 	}
 	switch {
-	case info.State == StateAgreed && ours && len(info.Awaits) > 0:
+	case info.State == job.Agreed && ours && len(info.Awaits) > 0:
 		info.Standing = "waiting for " + wording.Several(info.Awaits)
 	case info.Progress != nil && info.Progress.Total > 0:
 		info.Standing = fmt.Sprintf("%s %d %%", info.State, info.Progress.Percent)
@@ -227,13 +226,13 @@ func nextCommand(j *JobInfo, name string, scores bool) string {
 	switch {
 	case j.Held:
 		return "hanse resume " + name
-	case j.State == StateProposed && j.Approvals > 0:
+	case j.State == job.Proposed && j.Approvals > 0:
 		return "hanse approve " + name + " --as NAME"
-	case j.State == StateProposed:
+	case j.State == job.Proposed:
 		return "hanse approve " + name
-	case j.State == StateAgreed, j.State == StateRunning:
+	case j.State == job.Agreed, j.State == job.Running:
 		return "hanse result " + name + " --wait"
-	case j.State != StateDone: // a pause says itself what mends it
+	case j.State != job.Done: // a pause says itself what mends it
 		return ""
 	case j.Task == contract.TaskTrain && len(j.Servers) == 0 && j.Rows == "" && scores: // else its result says it
 		return "hanse predict --model " + name + " --table test"

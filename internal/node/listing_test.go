@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -55,7 +56,7 @@ func TestTheProposerWaits(t *testing.T) {
 		t.Fatal("nobody was told that telco is awaited")
 	}
 	j := l.infoAt(0, c.Hash())
-	if j.State != StateAgreed || j.Standing != "waiting for telco" || fmt.Sprint(j.Awaits) != "[telco]" {
+	if j.State != job.Agreed || j.Standing != "waiting for telco" || fmt.Sprint(j.Awaits) != "[telco]" {
 		t.Errorf("the proposer's list has %s, %q, awaits %v", j.State, j.Standing, j.Awaits)
 	}
 	j = l.infoAt(1, c.Hash())

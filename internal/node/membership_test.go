@@ -24,6 +24,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -427,7 +428,7 @@ func TestRiderWaitsForAPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		j, judged := l.infoAt(1, c.Hash()), l.policy.Judge(asked)
-		if j.State != StateProposed || !strings.Contains(judged.Why(), test.waits) {
+		if j.State != job.Proposed || !strings.Contains(judged.Why(), test.waits) {
 			t.Errorf("%+v: it is %s: %s", test, j.State, judged.Why())
 		}
 		first, _, _ := strings.Cut(j.Summary, "\n\n")

@@ -19,10 +19,10 @@ func (n *Node) memoryOf(c *contract.Contract) consent.Memory {
 // enoughMemory refuses a job that takes more memory than this node has, or has left beside the sessions that are on.
 // Its session waits, unless its owner has it start all the same. The error is for the owner: others learn the code.
 func (n *Node) enoughMemory(s *jobState) error {
-	if s.snapshot().Anyway {
+	if s.Record().Anyway {
 		return nil
 	}
-	m, h := n.memoryOf(s.contract), s.contract.Hash()
+	m, h := n.memoryOf(s.Contract()), s.Contract().Hash()
 	var others int64
 	n.mu.Lock()
 	for other, active := range n.sessions {
@@ -31,7 +31,7 @@ func (n *Node) enoughMemory(s *jobState) error {
 		}
 	}
 	n.mu.Unlock()
-	name := s.contract.Job.Name
+	name := s.Contract().Job.Name
 	switch {
 	case m.Has == 0 || m.Takes+others <= m.Has:
 		return nil
@@ -47,8 +47,8 @@ func (n *Node) enoughMemory(s *jobState) error {
 
 // short reports whether a job takes more memory than this node has, whatever else it does.
 func (n *Node) short(s *jobState) bool {
-	m := n.memoryOf(s.contract)
-	return m.Has > 0 && m.Takes > m.Has && !s.snapshot().Anyway
+	m := n.memoryOf(s.Contract())
+	return m.Has > 0 && m.Takes > m.Has && !s.Record().Anyway
 }
 
 // memoryNote is what this node's owner reads of a job's memory before consent, nothing where it is little.

@@ -183,7 +183,7 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	for _, s := range n.openJobs() {
-		if n.isOurs(s.contract) && s.contract.Job.Proposer == n.nameIn(s.contract) {
+		if n.isOurs(s.Contract()) && s.Contract().Job.Proposer == s.Self() {
 			n.resumed = append(n.resumed, s)
 		}
 	}
@@ -202,13 +202,13 @@ func (n *Node) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, s := range n.resumed {
-		r := s.snapshot()
+		r := s.Record()
 		switch {
 		case r.Consent != nil:
 			n.drive(ctx, s)
 		case !r.Damaged && r.Pending == nil: // nobody else knows of it
-			if err := n.conclude(s, abandoned()); err != nil {
-				n.config.Log.Error("a proposal could not be withdrawn", "job", s.contract.Job.Name, "error", err)
+			if err := n.conclude(s, abandoned(), ""); err != nil {
+				n.config.Log.Error("a proposal could not be withdrawn", "job", s.Contract().Job.Name, "error", err)
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) drive(ctx context.Context, s *jobState) {
 	n.work.Go(func() {
 		if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
-			n.config.Log.Error("job ended", "job", s.contract.Job.Name, "error", err)
+			n.config.Log.Error("job ended", "job", s.Contract().Job.Name, "error", err)
 		}
 	})
 }
@@ -237,7 +237,7 @@ func (n *Node) job(h keys.Hash) (*jobState, bool) {
 func (n *Node) keep(s *jobState) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.jobs[s.contract.Hash()] = s
+	n.jobs[s.Contract().Hash()] = s
 }
 
 // notify passes an event outside of sessions on to whoever listens, and counts what is waited.

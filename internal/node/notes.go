@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -101,12 +102,12 @@ func (n *Node) knownOf(c *contract.Contract) (k summary.Known, before []string) 
 	if !ok {
 		return k, nil
 	}
-	state := s.status()
+	state := s.State()
 	k.Least = c.Job.Contributors(n.currentCharter().Rules)
 	if k.Awaited = n.lacksConsent(s); k.Awaited {
 		k.Consented = n.signedBy(s)
 	}
-	if state != StateProposed {
+	if state != job.Proposed {
 		return k, nil
 	}
 	told, err := n.toldBefore(s)
@@ -120,17 +121,17 @@ func (n *Node) knownOf(c *contract.Contract) (k summary.Known, before []string) 
 // lacksConsent reports whether a job waits for the consent of a party, at a node that hears who consents: one whose own
 // owner has yet to, or the proposer's.
 func (n *Node) lacksConsent(s *jobState) bool {
-	_, agreed := s.proof()
-	ours := s.contract.Job.Proposer == n.nameIn(s.contract)
-	return s.status() == StateProposed || s.status() == StateAgreed && !agreed && ours
+	_, agreed := s.InForce()
+	ours := s.Contract().Job.Proposer == s.Self()
+	return s.State() == job.Proposed || s.State() == job.Agreed && !agreed && ours
 }
 
 // signedBy lists the parties of a job whose signature this node has seen, itself once its owner has consented.
 func (n *Node) signedBy(s *jobState) []string {
 	signed := s.watched.signers()
-	return slices.DeleteFunc(slices.Clone(s.contract.Job.Parties), func(party string) bool {
-		if party == n.nameIn(s.contract) {
-			return s.status() == StateProposed
+	return slices.DeleteFunc(slices.Clone(s.Contract().Job.Parties), func(party string) bool {
+		if party == s.Self() {
+			return s.State() == job.Proposed
 		}
 		return !slices.Contains(signed, party)
 	})

@@ -22,7 +22,7 @@ func TestAColumnCalledAsTheLabel(t *testing.T) {
 	c := l.proposed(l.job("train", "", activeBank+"features = 8"), 1, 2)
 	for i := range 3 {
 		s, _ := l.nodes[i].job(c.Hash())
-		said := strings.Join(strings.Fields(l.nodes[i].summaryOf(s.contract).text), " ")
+		said := strings.Join(strings.Fields(l.nodes[i].summaryOf(s.Contract()).text), " ")
 		const want = `Your table train has a column "Y", called as the label that others hold: it would be a feature here, and ` +
 			`a model of it looks better than it is. If it is the label, refuse the job, and leave the column out: ignore = ["Y"] ` +
 			`in the table's options.`
@@ -57,11 +57,11 @@ func TestColumnsByNameToTheirOwnerAlone(t *testing.T) {
 	}
 	for i, want := range []string{"age", "canary_income, canary_region (as 3), canary_flat (left out)", "b"} {
 		s, _ := l.nodes[i].job(c.Hash())
-		said := l.nodes[i].summaryOf(s.contract).text
+		said := l.nodes[i].summaryOf(s.Contract()).text
 		if !strings.Contains(said, "\n  its columns: "+want+"\n") {
 			t.Errorf("%s is not told that %s are its columns:\n%s", l.names[i], want, said)
 		}
-		if i != 1 && (strings.Contains(said, "canary") || strings.Contains(string(s.text()), "canary")) {
+		if i != 1 && (strings.Contains(said, "canary") || strings.Contains(string(s.Text()), "canary")) {
 			t.Errorf("%s learns the insurer's columns", l.names[i])
 		}
 	}

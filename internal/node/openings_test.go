@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/vault"
@@ -208,7 +209,7 @@ func TestCutRequestsAreAnsweredOnce(t *testing.T) {
 func (l *testNetwork) asked(h keys.Hash) bool {
 	_, err := os.Stat(filepath.Join(l.dirs[0], "node", "jobs", h.String(), "requests"))
 	s, _ := l.nodes[0].job(h)
-	return err == nil || s.status() == StateDone
+	return err == nil || s.State() == job.Done
 }
 
 // asker is a receiver that starts a serving prediction again to have more answers than the contract lists.
@@ -275,11 +276,11 @@ func (l *testNetwork) awaitReason(ctx context.Context, i int, h keys.Hash, want 
 	l.t.Helper()
 	for {
 		s, _ := l.nodes[i].job(h)
-		r := s.snapshot()
+		r := s.Record()
 		accused := strings.HasPrefix(r.Reason, "bank: ") || // the forgetful one may say first that the others are wrong
 			strings.Contains(r.Reason, ": bank did not follow the protocol") || // or another party that it did
 			strings.Contains(r.Reason, " or bank did not follow the protocol") // or one that cannot tell which of two
-		if (strings.Contains(r.Reason, want) || accused) && r.State == StateFailed {
+		if (strings.Contains(r.Reason, want) || accused) && r.State == job.Failed {
 			return
 		}
 		if pause(ctx, 5*time.Millisecond) != nil {

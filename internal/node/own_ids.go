@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -73,16 +74,16 @@ func (n *Node) ownIDs(job *contract.Job) []string {
 // ownIDsAfter is ownIDs, and keysHint, where a job ended because the tables have too few rows in common, or not all,
 // and this node brought a table.
 func (n *Node) ownIDsAfter(s *jobState, e *contract.Ending) []string {
-	if e.Outcome != contract.OutcomeFailed || e.Fault == nil || s.contract.Job.OverClients() ||
-		s.contract.Parties[s.contract.Job.Index(n.nameIn(s.contract))].Rows == 0 {
+	if e.Outcome != contract.OutcomeFailed || e.Fault == nil || s.Contract().Job.OverClients() ||
+		s.Contract().Parties[s.Contract().Job.Index(s.Self())].Rows == 0 {
 		return nil
 	}
-	codes := codesOf(e)
+	codes := job.Codes(e)
 	if !slices.Contains(codes, fault.CodeTooFew) && !slices.Contains(codes, fault.CodeRows) {
 		return nil
 	}
-	says := n.ownIDs(s.contract.Job)
-	if hint := n.keysHint(s.contract.Job); hint != "" {
+	says := n.ownIDs(s.Contract().Job)
+	if hint := n.keysHint(s.Contract().Job); hint != "" {
 		says = append(says, hint)
 	}
 	return says
@@ -100,9 +101,4 @@ func (n *Node) lookAtOwnIDs(job *contract.Job, err error, listen func(jobs.Event
 			listen(jobs.Event{Kind: jobs.EventWarning, Time: n.config.Now(), Text: text})
 		}
 	}
-}
-
-// withOwnIDs adds to the reason in this node's list of jobs what its own ids look like.
-func withOwnIDs(reason string, own []string) string {
-	return strings.Join(append([]string{reason}, own...), "; ")
 }

@@ -202,7 +202,7 @@ func TestAnOwnerReadsWhatItsIDsLookLikeBeforeConsent(t *testing.T) {
 			t.Errorf("%d common rows, want 161", report.Aligned.Common)
 		}
 		s, _ := l.nodes[1].job(h)
-		summary := strings.Join(strings.Fields(l.nodes[1].summaryOf(s.contract).text), " ")
+		summary := strings.Join(strings.Fields(l.nodes[1].summaryOf(s.Contract()).text), " ")
 		if got := strings.Contains(summary, writtenAsFloats); got != want {
 			t.Errorf("number %t: the summary says it: %t", number, got)
 		}

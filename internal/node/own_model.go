@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -22,23 +23,23 @@ import (
 
 // ReadOwnModel reads the model that a job over clients left in a node's folder, also while the node runs: nothing is
 // written, and no file is waited for. job is from Trainings, and must be done.
-func ReadOwnModel(dir string, job *JobInfo) (*clients.Model, error) {
+func ReadOwnModel(dir string, j *JobInfo) (*clients.Model, error) {
 	switch {
-	case job.State == StateDone:
-	case job.State == StateUnread:
-		return nil, errors.New(job.Reason)
-	case job.State.Final():
-		return nil, fmt.Errorf("job %q is %s%s: no model came of it", job.Name, job.State, because(job.Reason))
+	case j.State == job.Done:
+	case j.State == job.Unread:
+		return nil, errors.New(j.Reason)
+	case j.State.Final():
+		return nil, fmt.Errorf("job %q is %s%s: no model came of it", j.Name, j.State, because(j.Reason))
 	default:
 		return nil, fmt.Errorf("job %q is %s%s, not done: hanse result %s --wait --dir %s waits for it",
-			job.Name, job.State, because(job.Reason), job.Name, dir)
+			j.Name, j.State, because(j.Reason), j.Name, dir)
 	}
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(job.Contract)); err != nil {
+	if err := h.UnmarshalText([]byte(j.Contract)); err != nil {
 		return nil, err
 	}
 	folder := filepath.Join(dir, jobsDir, h.String())
-	c, err := readContract(folder, h)
+	c, err := job.ReadContract(folder, h)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func ReadOwnModel(dir string, job *JobInfo) (*clients.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := clients.DecodeModel(c, job.Self, data)
+	m, err := clients.DecodeModel(c, j.Self, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -113,57 +114,21 @@ func ReadJobs(dir string) ([]JobInfo, error) {
 			continue
 		}
 		folder := filepath.Join(dir, jobsDir, e.Name())
-		c, err := readContract(folder, h)
+		c, err := job.ReadContract(folder, h)
 		if other, ok := errors.AsType[*vault.VersionError](err); ok {
 			all = append(all, unreadJob(folder, h, other))
 		}
 		if err != nil {
 			continue
 		}
-		if i, r := partyWith(c, id), readStatus(folder, h); i >= 0 && r.Removed.IsZero() {
+		r, _ := job.ReadRecord(folder) // what cannot be read says nothing
+		if i := partyWith(c, id); i >= 0 && r.Removed.IsZero() {
 			info := infoOf(c, c.Parties[i].Name)
 			info.Made, info.Ended = r.Made, r.Ended
-			info.State, info.Reason = readStanding(folder, c, info.Self)
+			info.State, info.Reason = job.ReadStanding(folder, c, info.Self)
 			all = append(all, info)
 		}
 	}
 	sortInfos(all)
 	return all, nil
-}
-
-// readStatus reads what is kept of a job beside its contract and its ending, nothing where that cannot be read.
-func readStatus(folder string, h keys.Hash) (r statusRecord) {
-	text, err := vault.ReadFile(filepath.Join(folder, statusFile), h)
-	if err == nil && keys.DecodeStrict(statusFile, text, &r) != nil {
-		return statusRecord{}
-	}
-	return r
-}
-
-// readContract reads a job's contract from its folder: the envelope or, where that cannot be read, the copy.
-func readContract(folder string, h keys.Hash) (*contract.Contract, error) {
-	path := filepath.Join(folder, contractFile)
-	kept, err := vault.ReadFile(path, h)
-	if other, ok := errors.AsType[*vault.VersionError](err); ok {
-		return nil, other
-	}
-	copied, _ := os.ReadFile(filepath.Join(folder, ContractFile))
-	return parseKept(path, kept, copied, h)
-}
-
-// readStanding says how a job stands by its folder. An ending that cannot be read is none: its node asks for it again.
-func readStanding(folder string, c *contract.Contract, self string) (State, string) {
-	text, err := vault.ReadFile(filepath.Join(folder, endingFile), c.Hash())
-	if err == nil {
-		e, err := contract.ParseEnding(c, text)
-		if err == nil && e.InForce(c) == nil {
-			return State(e.Outcome), reasonOfEnding(c, e, self, "")
-		}
-	}
-	var r statusRecord
-	text, err = vault.ReadFile(filepath.Join(folder, statusFile), c.Hash())
-	if err != nil || keys.DecodeStrict(statusFile, text, &r) != nil || r.State.Final() {
-		return StatePaused, "its end cannot be read in its folder: start the node, which asks the other parties for it"
-	}
-	return r.State, r.Reason
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/portable"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -118,7 +119,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			for i := range l.names {
 				s, _ := l.nodes[i].job(h)
-				<-s.final
+				<-s.Final()
 				m, err := ReadOwnModel(l.folder(i), l.ownJob(i, h))
 				if err != nil {
 					t.Fatalf("%s: %v", l.names[i], err)
@@ -160,7 +161,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 			}
 			l.stops[last]()
 			l.start(last)
-			if info := l.ownJob(last, h); info.State != StateDone || info.Algorithm != algorithm || info.Self != l.names[last] {
+			if info := l.ownJob(last, h); info.State != job.Done || info.Algorithm != algorithm || info.Self != l.names[last] {
 				t.Errorf("after a restart the folder says %+v", info)
 			}
 			after, err := ReadOwnModel(l.folder(last), l.ownJob(last, h))
@@ -249,8 +250,8 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 	cancelling.Go(func() {
 		var h keys.Hash
 		select {
-		case job := <-under:
-			if err := h.UnmarshalText([]byte(job)); err != nil {
+		case j := <-under:
+			if err := h.UnmarshalText([]byte(j)); err != nil {
 				t.Error(err)
 			}
 		case <-ended:
@@ -276,9 +277,9 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 	}
 	for i := range l.names {
 		s, _ := l.nodes[i].job(h)
-		<-s.final
+		<-s.Final()
 		info := l.ownJob(i, h)
-		if info.State != State(contract.OutcomeCancelled) {
+		if info.State != job.State(contract.OutcomeCancelled) {
 			t.Fatalf("%s has the job as %s", l.names[i], info.State)
 		}
 		if _, err := ReadOwnModel(l.folder(i), info); err == nil ||
@@ -296,7 +297,7 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 func TestAFolderIsReadAndNothingMore(t *testing.T) {
 	l, h := ownTestNetwork(t, "gfml")
 	s, _ := l.nodes[3].job(h)
-	<-s.final
+	<-s.Final()
 	l.stops[3]()
 	before := snapshotOf(t, l.folder(3))
 	client, err := NewClient(l.folder(3))
@@ -304,7 +305,7 @@ func TestAFolderIsReadAndNothingMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, running, err := client.Trainings(t.Context())
-	if err != nil || running || len(all) != 1 || all[0].State != StateDone {
+	if err != nil || running || len(all) != 1 || all[0].State != job.Done {
 		t.Fatalf("%+v, running %t, error %v", all, running, err)
 	}
 	if _, err := ReadOwnModel(l.folder(3), &all[0]); err != nil {

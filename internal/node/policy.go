@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,97 +15,24 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
-	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/psi"
-)
-
-// Consent says who agreed to a job in this member's name. A node signs no contract without one on its disk.
-type Consent struct {
-	By     string    `toml:"by" json:"by"` // "owner", "policy" or "series"
-	At     time.Time `toml:"at" json:"at"`
-	Rule   string    `toml:"rule,omitempty" json:"rule,omitempty"`     // such as "accept rule 1"; of a series which one
-	Policy string    `toml:"policy,omitempty" json:"policy,omitempty"` // SHA-256 of the policy's file
-	Person string    `toml:"person,omitempty" json:"person,omitempty"` // the system's user whose command it was
-	Salt   string    `toml:"salt,omitempty" json:"salt,omitempty"`     // hides the rest in Digest
-	// texts of package consent: who approved, where the policy wants approvals
-	Approvals []string `toml:"approvals,omitempty" json:"approvals,omitempty"`
-}
-
-// ReadConsent returns the record of who consented to the job in a folder, which may be that of any node on this
-// machine, nil when there is none. bound reports whether that party's transcript, of which this is the header, was
-// begun under it.
-func ReadConsent(folder string, h transcript.Header) (c *Consent, bound bool, err error) {
-	data, err := readState(folder, statusFile)
-	if err != nil {
-		return nil, false, err
-	}
-	var r statusRecord
-	if err := keys.DecodeStrict(filepath.Join(folder, statusFile), data, &r); err != nil || r.Consent == nil {
-		return nil, false, err
-	}
-	return r.Consent, h.Consent == r.Consent.Digest(h.Contract), nil
-}
-
-// Who may consent.
-const (
-	byOwner  = "owner"
-	byPolicy = "policy"
-	bySeries = "series" // the consent to an earlier job, which holds for several
 )
 
 // maxPerson is the longest name of a user that is kept, in bytes.
 const maxPerson = 64
 
 // salted completes a consent with the time and what hides it in a digest.
-func (n *Node) salted(c Consent) *Consent {
+func (n *Node) salted(c job.Consent) *job.Consent {
 	var salt [16]byte
 	rand.Read(salt[:])
 	c.At, c.Salt, c.Person = n.config.Now().UTC().Round(0), hex.EncodeToString(salt[:]), wording.Line(c.Person,
 		maxPerson)
 	return &c
-}
-
-// Digest binds a consent to a contract. It tells nothing of the consent to who does not have it.
-func (c *Consent) Digest(contract keys.Hash) keys.Hash {
-	if c == nil {
-		return keys.Hash{}
-	}
-	parts := [][]byte{contract[:], []byte(c.By), []byte(c.At.UTC().Format(time.RFC3339Nano)), []byte(c.Rule),
-		[]byte(c.Policy), []byte(c.Person), []byte(c.Salt)}
-	for _, text := range c.Approvals {
-		parts = append(parts, []byte(text))
-	}
-	return keys.HashOf("hanse consent v1", parts...)
-}
-
-// String says who consented, and when.
-func (c *Consent) String() string {
-	who := c.who()
-	if n := len(c.Approvals); n > 0 {
-		who += ", with " + wording.Count(n, "approval")
-	}
-	return fmt.Sprintf("%s, %s", who, wording.Time(c.At))
-}
-
-// who says who consented.
-func (c *Consent) who() string {
-	switch {
-	case c.By == bySeries:
-		return "an earlier consent, " + c.Rule
-	case c.By == byPolicy && c.Rule != "" && len(c.Policy) >= 8:
-		return c.Rule + " of the policy " + c.Policy[:8]
-	case c.By == byPolicy && c.Rule != "":
-		return c.Rule + " of the policy"
-	case c.By == byPolicy:
-		return "the policy"
-	case c.Person != "":
-		return fmt.Sprintf("the owner (user %s)", c.Person)
-	}
-	return "the owner"
 }
 
 // applyPolicy has the policy decide on a proposed job, if it has a word on it. One job is judged at a time: two that
@@ -119,33 +45,31 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 	if err != nil {
 		return faults.OrElse(fault.CodeTable, err)
 	}
-	judged, by := p.Judge(c), Consent{}
+	judged, by := p.Judge(c), job.Consent{}
 	switch judged.Verdict {
 	case consent.Accept:
-		by = Consent{By: byPolicy, Rule: judged.Rule, Policy: p.Digest().String()}
+		by = job.Consent{By: job.ByPolicy, Rule: judged.Rule, Policy: p.Digest().String()}
 	case consent.Refuse:
-		n.config.Log.Info("the policy refuses a job", "job", s.contract.Job.Name, "rule", judged.Rule)
-		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Fault: &fault.Fault{Code: fault.CodePolicy}})
+		n.config.Log.Info("the policy refuses a job", "job", s.Contract().Job.Name, "rule", judged.Rule)
+		word := contract.Ending{Outcome: contract.OutcomeRefused, Fault: &fault.Fault{Code: fault.CodePolicy}}
+		return n.conclude(s, word, "")
 	default:
 		if by, err = n.inSeries(s, c); err != nil {
 			return err
 		}
 	}
 	if by.By != "" {
-		if held, err := n.heldForRule(s, data, by.who()); !held {
+		if held, err := n.heldForRule(s, data, by.Who()); !held {
 			return err
 		}
 		return n.consented(s, n.salted(by), data)
 	}
 	if why := judged.Why(); p != nil { // a person is told what it waits for, once
-		s.mu.Lock()
-		fresh := s.judged != why
-		s.judged = why
-		s.mu.Unlock()
-		if !fresh {
+		if s.decision.judged == why {
 			return nil
 		}
-		n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventState, Text: why})
+		s.decision.judged = why
+		n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventState, Text: why})
 	}
 	return nil
 }
@@ -154,10 +78,10 @@ func (n *Node) applyPolicy(s *jobState, data keys.Hash) error {
 // the records of the other jobs.
 func (n *Node) caseOf(s *jobState) (*consent.Case, error) {
 	c := &consent.Case{
-		Contract: s.contract, Self: n.nameIn(s.contract), Role: roleIn(s.contract, n.nameIn(s.contract)),
-		Charter: &n.currentCharter().Charter, Now: n.config.Now(), Memory: n.memoryOf(s.contract),
+		Contract: s.Contract(), Self: s.Self(), Role: roleIn(s.Contract(), s.Self()),
+		Charter: &n.currentCharter().Charter, Now: n.config.Now(), Memory: n.memoryOf(s.Contract()),
 	}
-	own := s.snapshot().Consent
+	own := s.Record().Consent
 	if own != nil {
 		c.Now = own.At
 	}
@@ -167,7 +91,7 @@ func (n *Node) caseOf(s *jobState) (*consent.Case, error) {
 	}
 	for _, other := range n.allJobs() {
 		at, ok := n.opensAt(other)
-		its := other.snapshot().Consent
+		its := other.Record().Consent
 		if other != s && ok && (own == nil || its == nil || its.At.Before(own.At)) { // of a decided job, what counted then
 			c.Consented = append(c.Consented, consent.Past{Contract: asOpened(other), At: at})
 		}
@@ -177,15 +101,15 @@ func (n *Node) caseOf(s *jobState) (*consent.Case, error) {
 
 // asOpened is a job's contract with as many scores as were asked for, where the receiver said that it had others.
 func asOpened(s *jobState) *contract.Contract {
-	known := s.snapshot().Known
+	known := s.Record().Known
 	if known == 0 {
-		return s.contract
+		return s.Contract()
 	}
-	c := *s.contract
+	c := *s.Contract()
 	c.Openings = slices.Clone(c.Openings)
 	for i := range c.Openings {
 		if o := &c.Openings[i]; o.Kind == sealed.Scores {
-			o.Count -= known * (o.Count / int64(s.contract.Rows())) // of each row as many as the model has
+			o.Count -= known * (o.Count / int64(s.Contract().Rows())) // of each row as many as the model has
 		}
 	}
 	return &c
@@ -195,7 +119,7 @@ func asOpened(s *jobState) *contract.Contract {
 // while the job has not ended, and else when it ended. A job that ended before its first session opened nothing. A
 // consent whose record was damaged counts as one of this moment.
 func (n *Node) opensAt(s *jobState) (at time.Time, ok bool) {
-	r := s.snapshot()
+	r := s.Record()
 	switch {
 	case r.Consent == nil && r.Damaged:
 		return n.config.Now(), true
@@ -274,8 +198,8 @@ func (n *Node) offered(from keys.ID, job *contract.Job) error {
 type Explanation struct {
 	Job       string            `json:"job"`
 	Contract  string            `json:"contract"`
-	State     State             `json:"state"`
-	Consent   *Consent          `json:"consent,omitempty"`
+	State     job.State         `json:"state"`
+	Consent   *job.Consent      `json:"consent,omitempty"`
 	AsOf      time.Time         `json:"as_of"` // when the job is judged: when it was consented to or, before that, now
 	File      string            `json:"file,omitempty"`
 	Policy    string            `json:"policy,omitempty"` // SHA-256 of the policy's file
@@ -292,9 +216,9 @@ func (n *Node) Explain(h keys.Hash) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, r := n.config.Policy, s.snapshot()
+	p, r := n.config.Policy, s.Record()
 	e := &Explanation{
-		Job: s.contract.Job.Name, Contract: h.String(), State: r.State, Consent: r.Consent, AsOf: asked.Now, File: p.File(),
+		Job: s.Contract().Job.Name, Contract: h.String(), State: r.State, Consent: r.Consent, AsOf: asked.Now, File: p.File(),
 		Judgement: p.Judge(asked),
 	}
 	if p != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
@@ -92,17 +93,17 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 				}
 			})
 			l.startAll()
-			job, table := l.job("train", "", activeBank+"features = 32"), "train"
+			j, table := l.job("train", "", activeBank+"features = 32"), "train"
 			if c.task == "predict" {
-				_, model, err := l.propose(job)
+				_, model, err := l.propose(j)
 				if err != nil {
 					t.Fatal(err)
 				}
-				job, table = l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model), ""), "test"
+				j, table = l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model), ""), "test"
 			}
 			for i := range c.accepted {
 				l.changeOwnColumn(table, i)
-				if _, _, err := l.propose(job); err != nil {
+				if _, _, err := l.propose(j); err != nil {
 					t.Fatalf("job %d: %v", i+1, err)
 				}
 			}
@@ -110,7 +111,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 			l.start(1)
 			ctx, cancel := context.WithCancel(minute(t))
 			defer cancel()
-			contract, err := l.nodes[0].Prepare(ctx, job, nil)
+			contract, err := l.nodes[0].Prepare(ctx, j, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +120,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 				t.Errorf("the owner is told\n%s, want\n%s", got, c.said)
 			}
 			e, err := l.nodes[1].Explain(contract.Hash())
-			if err != nil || e.State != StateProposed || e.Judgement.Verdict != consent.Ask ||
+			if err != nil || e.State != job.Proposed || e.Judgement.Verdict != consent.Ask ||
 				!strings.Contains(e.Judgement.Why(), c.said) {
 				t.Errorf("explained as %+v, %v", e, err)
 			}
@@ -129,7 +130,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			later.Store(31)
-			if _, _, err := l.propose(job); err != nil {
+			if _, _, err := l.propose(j); err != nil {
 				t.Errorf("after 31 days: %v", err)
 			}
 		})
@@ -149,7 +150,7 @@ func TestOneBoundIsNotSpentTwice(t *testing.T) {
 	l.policy = wideRules(t, fmt.Sprintf(boundedRules, 50*16))
 	var written atomic.Int64
 	l.faults[1] = func(path string) (bool, error) {
-		if filepath.Base(path) != statusFile || strings.HasSuffix(filepath.Dir(path), durable.Suffix) {
+		if filepath.Base(path) != job.RecordFile || strings.HasSuffix(filepath.Dir(path), durable.Suffix) {
 			return true, nil
 		}
 		written.Add(1)
@@ -287,8 +288,9 @@ func TestConsentIsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(h)
-	was := *s.snapshot().Consent
-	if was.By != byPolicy || was.Rule != "accept rule 2" || was.Policy != l.policy.Digest().String() || was.Person != "" ||
+	was := *s.Record().Consent
+	if was.By != job.ByPolicy || was.Rule != "accept rule 2" || was.Policy != l.policy.Digest().String() ||
+		was.Person != "" ||
 		len(was.Salt) != 32 {
 		t.Errorf("consent %+v", was)
 	}
@@ -311,14 +313,15 @@ func TestConsentIsRecorded(t *testing.T) {
 	}
 	l.start(1)
 	s, _ = l.nodes[1].job(h)
-	if now := *s.snapshot().Consent; !reflect.DeepEqual(now, was) {
+	if now := *s.Record().Consent; !reflect.DeepEqual(now, was) {
 		t.Errorf("after a restart consent is %+v, was %+v", now, was)
 	}
 	if e, err := l.nodes[1].Explain(h); err != nil || e.Judgement.Rule != "accept rule 2" || !e.AsOf.Equal(was.At) ||
 		e.Policy != was.Policy {
 		t.Errorf("explained as %+v, %v", e, err)
 	}
-	if a, b := was.Digest(h), (&Consent{By: was.By, At: was.At, Rule: was.Rule, Policy: was.Policy}).Digest(h); a == b {
+	unsalted := &job.Consent{By: was.By, At: was.At, Rule: was.Rule, Policy: was.Policy}
+	if a, b := was.Digest(h), unsalted.Digest(h); a == b {
 		t.Error("the digest of a consent has no salt in it")
 	}
 }
@@ -365,13 +368,13 @@ func TestConsentIsToWhatWasShown(t *testing.T) {
 		}
 	}
 	s, _ := l.nodes[1].job(shown[1])
-	if s.status() != StateProposed {
-		t.Fatalf("the job is %s", s.status())
+	if s.State() != job.Proposed {
+		t.Fatalf("the job is %s", s.State())
 	}
 	if code, said := decide(shown[1].String()); code != http.StatusOK {
 		t.Errorf("consent to what was shown: %d, %s", code, said)
 	}
-	if c := s.snapshot().Consent; c == nil || c.By != byOwner || c.Person != owner.Self().Name() {
+	if c := s.Record().Consent; c == nil || c.By != job.ByOwner || c.Person != owner.Self().Name() {
 		t.Errorf("consent %+v", c)
 	}
 }
@@ -383,23 +386,23 @@ func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
 	n := &Node{config: Config{Now: func() time.Time { return now }}}
 	then := now.AddDate(0, 0, -3)
 	later := then.AddDate(0, 0, 2)
-	c := &Consent{By: byOwner, At: then}
+	c := &job.Consent{By: job.ByOwner, At: then}
 	for name, c := range map[string]struct {
-		record statusRecord
+		record job.Record
 		at     time.Time
 	}{
-		"proposed":                   {statusRecord{State: StateProposed}, time.Time{}},
-		"agreed":                     {statusRecord{State: StateAgreed, Consent: c}, now}, // it may open at any time
-		"running":                    {statusRecord{State: StateRunning, Consent: c, Session: 1}, now},
-		"done":                       {statusRecord{State: StateDone, Consent: c, Session: 2, Ended: later}, later},
-		"done by an earlier program": {statusRecord{State: StateDone, Consent: c, Session: 2}, then},
-		"cancelled while it ran":     {statusRecord{State: StateCancelled, Consent: c, Session: 1}, then},
-		"cancelled before it ran":    {statusRecord{State: StateCancelled, Consent: c}, time.Time{}},
-		"refused":                    {statusRecord{State: StateRefused}, time.Time{}},
-		"damaged":                    {statusRecord{State: StateProposed, Damaged: true}, now},
-		"damaged, and ended by then": {statusRecord{State: StateDone, Damaged: true}, now},
+		"proposed":                   {job.Record{State: job.Proposed}, time.Time{}},
+		"agreed":                     {job.Record{State: job.Agreed, Consent: c}, now}, // it may open at any time
+		"running":                    {job.Record{State: job.Running, Consent: c, Session: 1}, now},
+		"done":                       {job.Record{State: job.Done, Consent: c, Session: 2, Ended: later}, later},
+		"done by an earlier program": {job.Record{State: job.Done, Consent: c, Session: 2}, then},
+		"cancelled while it ran":     {job.Record{State: job.Cancelled, Consent: c, Session: 1}, then},
+		"cancelled before it ran":    {job.Record{State: job.Cancelled, Consent: c}, time.Time{}},
+		"refused":                    {job.Record{State: job.Refused}, time.Time{}},
+		"damaged":                    {job.Record{State: job.Proposed, Damaged: true}, now},
+		"damaged, and ended by then": {job.Record{State: job.Done, Damaged: true}, now},
 	} {
-		s := &jobState{jobLife: &jobLife{record: c.record}}
+		s := memoryJob(c.record)
 		if at, ok := n.opensAt(s); ok == c.at.IsZero() || !at.Equal(c.at) {
 			t.Errorf("%s: %v, %v, want %v", name, at, ok, c.at)
 		}
@@ -515,8 +518,8 @@ func readTable(t testing.TB, path string) string {
 	return string(text)
 }
 
-// readConsent is ReadConsent for the transcript in the folder.
-func readConsent(folder string) (*Consent, bool, error) {
+// readConsent reads who consented to the job in a folder, and whether its transcript was begun under that.
+func readConsent(folder string) (*job.Consent, bool, error) {
 	text, err := os.ReadFile(filepath.Join(folder, TranscriptFile))
 	if err != nil {
 		return nil, false, err
@@ -525,5 +528,6 @@ func readConsent(folder string) (*Consent, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	return ReadConsent(folder, h)
+	r, err := job.ReadRecord(folder)
+	return r.Consent, r.Consent.Digest(h.Contract) == h.Consent, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -34,8 +35,8 @@ const retryMost = 10 * time.Second
 // rows match, and lists what the job opens and sends. It waits for absent parties, telling listen
 // whom it waits for. The job then waits for Launch.
 func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)) (*contract.Contract, error) {
-	if job, err := contract.ParseJob(text); err == nil && job.Task == contract.TaskAlign {
-		if err := n.freeName(job.Name); err != nil {
+	if j, err := contract.ParseJob(text); err == nil && j.Task == contract.TaskAlign {
+		if err := n.freeName(j.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -47,7 +48,7 @@ func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: sum})
+	s, err := n.openJob(c, job.Record{State: job.Proposed, Data: sum})
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +60,14 @@ func (n *Node) Prepare(ctx context.Context, text []byte, listen func(jobs.Event)
 // place of the first's. One that may serve no job any more has no claim to its name; another member's has none here.
 func (n *Node) freeName(name string) error {
 	for _, s := range n.allJobs() {
-		job, r := s.contract.Job, s.snapshot()
-		if job.Task != contract.TaskAlign || job.Name != name || !r.Removed.IsZero() || r.State == StateProposed ||
-			r.State.Final() && r.State != StateDone {
+		j, r := s.Contract().Job, s.Record()
+		if j.Task != contract.TaskAlign || j.Name != name || !r.Removed.IsZero() || r.State == job.Proposed ||
+			r.State.Final() && r.State != job.Done {
 			continue
 		}
-		short, instead := s.contract.Hash().Short(), "give another name"
-		if r.State == StateDone {
-			p, err := psi.ParamsOf(job)
+		short, instead := s.Contract().Hash().Short(), "give another name"
+		if r.State == job.Done {
+			p, err := psi.ParamsOf(j)
 			if err == nil && n.config.Now().After(r.Ended.AddDate(0, 0, p.KeepDays)) {
 				continue
 			}
@@ -199,7 +200,7 @@ func (n *Node) complete(text []byte) (*contract.Job, jobs.Kind, error) {
 	var trained keys.Hash // a prediction that states no purpose has that of its training
 	if job.Purpose == nil && trained.UnmarshalText([]byte(job.Model)) == nil {
 		if s, ok := n.job(trained); ok {
-			job.Purpose = s.contract.Job.Purpose
+			job.Purpose = s.Contract().Job.Purpose
 		}
 	}
 	if err := kind.Complete(job); err != nil {
@@ -316,8 +317,8 @@ func (n *Node) launch(ctx context.Context, h keys.Hash, person string, listen fu
 	n.listen(h, listen)
 	defer n.listen(h, nil)
 	var err error
-	if job := s.contract.Job; job.Task == contract.TaskAlign && s.status() == StateProposed {
-		err = n.freeName(job.Name) // which another command may have taken since
+	if j := s.Contract().Job; j.Task == contract.TaskAlign && s.State() == job.Proposed {
+		err = n.freeName(j.Name) // which another command may have taken since
 	}
 	if err != nil {
 		s.abandoned.Store(true)
@@ -374,7 +375,7 @@ var errEnded = errors.New("the job has ended")
 // collectConsent asks all parties for their signatures, at the same time, until all have signed. It returns early when
 // one says that the job has ended.
 func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
-	c, err := contract.ParseContract(s.text()) // what is shared stays as it is
+	c, err := contract.ParseContract(s.Text()) // what is shared stays as it is
 	if err != nil {
 		return err
 	}
@@ -402,7 +403,7 @@ func (n *Node) collectConsent(ctx context.Context, s *jobState) error {
 		if err != nil {
 			return err
 		}
-		return s.putInForce(f)
+		return n.apply(s, job.Countersigned{Contract: f})
 	case errors.Is(err, errEnded), errors.Is(cause, errEnded):
 		return nil
 	case ctx.Err() == nil && cause != nil && !errors.Is(cause, context.Canceled):
@@ -454,10 +455,10 @@ func (n *Node) awaitPeople(
 			said, told = len(pending), time.Now()
 			listen(jobs.Event{Kind: jobs.EventWaiting, Who: pending, Since: since,
 				Text: fmt.Sprintf("waiting for the consent of %s%s: a person there runs hanse approve %s", wording.Named(pending),
-					lasting(since), s.contract.Job.Name)})
+					lasting(since), s.Contract().Job.Name)})
 		}
-		if at := s.contract.Job.Expiry(); n.config.Now().After(at) {
-			stop(cmp.Or(n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}), errEnded))
+		if at := s.Contract().Job.Expiry(); n.config.Now().After(at) {
+			stop(cmp.Or(n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}, ""), errEnded))
 			return
 		}
 		if pause(ctx, retryEvery) != nil {
@@ -468,7 +469,7 @@ func (n *Node) awaitPeople(
 
 // teller passes events on under a job, one after the other.
 func (n *Node) teller(s *jobState) func(jobs.Event) {
-	return oneAtATime(func(e jobs.Event) { n.notify(s.contract.Hash(), e) })
+	return oneAtATime(func(e jobs.Event) { n.notify(s.Contract().Hash(), e) })
 }
 
 // othersOf lists the parties but this node.

@@ -41,7 +41,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(h)
-	if said := l.nodes[1].summaryOf(s.contract).text; !strings.Contains(said,
+	if said := l.nodes[1].summaryOf(s.Contract()).text; !strings.Contains(said,
 		"\n  purpose: who repays\n  legal basis: GDPR Art. 6(1)(f)\n") {
 		t.Errorf("the summary does not say it:\n%s", said)
 	}
@@ -50,7 +50,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := scoring.Job.Purpose; p == nil || *p != *s.contract.Job.Purpose {
+	if p := scoring.Job.Purpose; p == nil || *p != *s.Contract().Job.Purpose {
 		t.Errorf("the prediction's purpose is %+v", p)
 	}
 

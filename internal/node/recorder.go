@@ -26,9 +26,9 @@ const (
 
 // newRecorder continues the job's transcript with a new session.
 func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, error) {
-	c := s.contract
+	c := s.Contract()
 	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.nameIn(c)), Key: n.config.Key,
-		Consent: s.snapshot().Consent.Digest(c.Hash())}
+		Consent: s.Record().Consent.Digest(c.Hash())}
 	if c.Job.Task == contract.TaskAlign {
 		config.Secret = psi.Secret
 	}
@@ -54,7 +54,7 @@ func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, err
 	if err == nil {
 		size = info.Size()
 	}
-	was := s.snapshot().Recorded
+	was := s.Record().Recorded
 	if size < was {
 		return nil, &vault.DamagedError{Path: path, Why: fmt.Sprintf("it had %d bytes when the last session ended, and "+
 			"has %d", was, size)}

@@ -60,7 +60,7 @@ func (n *Node) draftOf(c *contract.Contract) (*Draft, error) {
 			return nil, fmt.Errorf("job %q builds on a job with contract %s, which this node does not have", c.Job.Name,
 				h.Short())
 		}
-		d.Takes = append(d.Takes, string(s.text()))
+		d.Takes = append(d.Takes, string(s.Text()))
 	}
 	return d, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -19,8 +20,8 @@ import (
 // be consented to and run a second time; without the status the policy's bounds over 30 days, and what a row's scores
 // were counted at, would be forgotten; without the log of scored rows a model part that comes back from a copy would
 // score them again; and the transcript is what an audit proves with that nothing else left.
-var whatStays = []string{contractFile, ContractFile, endingFile, statusFile, TranscriptFile, auditedFile,
-	columns.ScoredRowsFile}
+var whatStays = []string{job.ContractFile, job.ContractCopy, job.EndingFile, job.RecordFile, TranscriptFile,
+	auditedFile, columns.ScoredRowsFile}
 
 // Removal is what becomes of a job's files when its owner removes it.
 type Removal struct {
@@ -38,8 +39,9 @@ type Pile struct {
 
 // usesOf says what a file in a job's folder is.
 var usesOf = map[string]string{
-	contractFile: "contract and its end", ContractFile: "contract and its end", endingFile: "contract and its end",
-	statusFile:              "who consented, when, and what it counts for",
+	job.ContractFile: "contract and its end", job.ContractCopy: "contract and its end",
+	job.EndingFile:          "contract and its end",
+	job.RecordFile:          "who consented, when, and what it counts for",
 	TranscriptFile:          "transcript: what passed, by digests, chained and signed",
 	auditedFile:             "what its audit concluded",
 	columns.ScoredRowsFile:  "which rows were scored with this model",
@@ -48,7 +50,7 @@ var usesOf = map[string]string{
 	jobs.AlignmentFile:      "the common rows",
 	jobs.ScoresFile:         "scores",
 	columns.KnownScoresFile: "scores that opened here with this model",
-	reportFile:              "report",
+	job.ReportFile:          "report",
 }
 
 // otherUse is that of all other files.
@@ -65,7 +67,7 @@ func (n *Node) PlanRemoval(h keys.Hash) (*Removal, error) {
 
 // planRemoval adds up the files of a job's folder.
 func (s *jobState) planRemoval() (*Removal, error) {
-	r := &Removal{Contract: s.contract.Hash().String(), Job: s.contract.Job.Name}
+	r := &Removal{Contract: s.Contract().Hash().String(), Job: s.Contract().Job.Name}
 	entries, err := os.ReadDir(s.vault.Path("."))
 	if err != nil {
 		return nil, err
@@ -164,30 +166,20 @@ func (n *Node) removable(h keys.Hash) (*jobState, error) {
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	name, r := s.contract.Job.Name, s.snapshot()
-	if !r.Removed.IsZero() {
-		return nil, removedError(s)
-	}
-	if s.ended() == nil {
-		return nil, fmt.Errorf("job %q is %s: only a job that has ended can be removed; hanse cancel %s ends it", name,
-			r.State, name)
+	name := s.Contract().Job.Name
+	if err := s.Removable(); err != nil {
+		return nil, err
 	}
 	if n.inSession(s) {
 		return nil, fmt.Errorf("job %q is ending: its last session is still on; try again in a moment", name)
 	}
 	for _, open := range n.openJobs() {
-		if job := open.contract.Job; job.Model == h.String() || job.Alignment == h.String() {
+		if job := open.Contract().Job; job.Model == h.String() || job.Alignment == h.String() {
 			return nil, fmt.Errorf("job %q is needed by job %q, which is %s: cancel that one, or wait for its end", name,
-				job.Name, open.status())
+				job.Name, open.State())
 		}
 	}
 	return s, nil
-}
-
-// removedError says of a job that its owner has removed it.
-func removedError(s *jobState) error {
-	return fmt.Errorf("job %q, contract %s, was removed here on %s; hanse jobs --removed lists what stays of it",
-		s.contract.Job.Name, s.contract.Hash().Short(), s.snapshot().Removed.UTC().Format(time.DateOnly))
 }
 
 // Remove deletes what a job that has ended left at this node, but for what this member's promises to others rest on:
@@ -201,23 +193,16 @@ func (n *Node) Remove(h keys.Hash) (*Removal, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := n.config.Now().UTC().Round(0)
-	if err := s.update(func(r *statusRecord) { r.Removed = now }); err != nil { // first: a crash is gone on from
-		return nil, err
-	}
-	n.config.Log.Info("a job was removed by its owner", "job", r.Job, "contract", h.Short())
-	return r, s.clearRemoved()
+	n.config.Log.Info("a job is removed by its owner", "job", r.Job, "contract", h.Short())
+	return r, n.apply(s, job.Removed{Now: n.config.Now().UTC().Round(0)})
 }
-
-// isRemoved reports whether the owner has removed what the job left.
-func (s *jobState) isRemoved() bool { return !s.snapshot().Removed.IsZero() }
 
 // Removed lists the jobs of which the owner has removed what they left, the newest first.
 func (n *Node) Removed() []JobInfo {
 	var all []JobInfo
 	for _, s := range n.allJobs() {
-		if r := s.snapshot(); !r.Removed.IsZero() {
-			info := infoOf(s.contract, n.nameIn(s.contract))
+		if r := s.Record(); !r.Removed.IsZero() {
+			info := infoOf(s.Contract(), s.Self())
 			info.State, info.Consent, info.Sessions = r.State, r.Consent, r.Session
 			info.Made, info.Ended, info.Standing = r.Made, r.Ended, string(r.State)+", removed"
 			info.Reason, info.Audited = "removed on "+r.Removed.UTC().Format(time.DateOnly), n.audited(s)

@@ -17,6 +17,7 @@ import (
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -90,10 +91,10 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var record statusRecord
-		text, err := v.Load(statusFile)
+		var record job.Record
+		text, err := v.Load(job.RecordFile)
 		if err == nil {
-			err = keys.DecodeStrict(statusFile, text, &record)
+			err = keys.DecodeStrict(job.RecordFile, text, &record)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +103,7 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 		if !bytes.Contains(text, []byte(line)) {
 			t.Fatalf("the record has no line %q:\n%s", line, text)
 		}
-		if err := errors.Join(v.Save(statusFile, bytes.Replace(text, []byte(line), nil, 1)),
+		if err := errors.Join(v.Save(job.RecordFile, bytes.Replace(text, []byte(line), nil, 1)),
 			v.Save(jobs.ModelFile, copied), v.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +122,8 @@ func TestRemovedJobsCountForThePolicy(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
 	l.policy = wideRules(t, fmt.Sprintf(boundedRules, angles))
 	l.startAll()
-	job := l.job("train", "", activeBank+"features = 32")
-	_, h, err := l.propose(job)
+	j := l.job("train", "", activeBank+"features = 32")
+	_, h, err := l.propose(j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestRemovedJobsCountForThePolicy(t *testing.T) {
 		if restarted {
 			l.restart(1, h, nil)
 		}
-		c, err := l.nodes[0].Prepare(minute(t), job, nil)
+		c, err := l.nodes[0].Prepare(minute(t), j, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestRemovedJobsCountForThePolicy(t *testing.T) {
 		}
 		e, err := l.nodes[1].Explain(c.Hash())
 		want := fmt.Sprintf("%d angles", 2*angles)
-		if err != nil || e.State != StateProposed || !strings.Contains(e.Judgement.Why(), want) {
+		if err != nil || e.State != job.Proposed || !strings.Contains(e.Judgement.Why(), want) {
 			t.Errorf("after a removal (restarted: %v) another job is judged %+v, %v", restarted, e, err)
 		}
 	}
@@ -158,7 +159,7 @@ func TestARemovedContractIsNotRunAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := os.ReadFile(l.jobFile(0, h, ContractFile))
+	signed, err := os.ReadFile(l.jobFile(0, h, job.ContractCopy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestARemovedContractIsNotRunAgain(t *testing.T) {
 			t.Errorf("restarted %v: told to start again the insurer says %+v, %v", restarted, started, err)
 		}
 		s, _ := l.nodes[1].job(h)
-		if e, err := contract.ParseEnding(s.contract, started.Ending); err != nil || e.Outcome != contract.OutcomeDone {
+		if e, err := contract.ParseEnding(s.Contract(), started.Ending); err != nil || e.Outcome != contract.OutcomeDone {
 			t.Errorf("restarted %v: the end is %+v, %v", restarted, e, err)
 		}
 	}
@@ -215,7 +216,7 @@ func TestWhatMayBeRemoved(t *testing.T) {
 		t.Errorf("the removal says %+v", r)
 	}
 	refused(model, "was removed here on ")
-	if _, err := l.nodes[0].find(model.String(), func(State) bool { return true }); err == nil ||
+	if _, err := l.nodes[0].find(model.String(), func(job.State) bool { return true }); err == nil ||
 		!strings.Contains(err.Error(), "was removed here on ") {
 		t.Errorf("a command about a removed job ends with %v", err)
 	}
@@ -240,7 +241,7 @@ func TestARemovalThatWasCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[0].job(h)
-	if err := s.update(func(r *statusRecord) { r.Removed = time.Now() }); err != nil { // and the power fails
+	if _, err := s.Apply(job.Removed{Now: time.Now()}); err != nil { // and the power fails before it is carried out
 		t.Fatal(err)
 	}
 	l.restart(0, h, nil)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -26,13 +27,13 @@ func (a *repeater) again(h keys.Hash) {
 	for i := 1; i < len(a.l.names); i++ {
 		p := contract.Party{Name: a.l.names[i], ID: a.l.keys[i].ID()}
 		var started startResponse
-		err := a.l.nodes[0].call(minute(a.l.t), p, methodStart, startRequest{Contract: string(s.text()),
+		err := a.l.nodes[0].call(minute(a.l.t), p, methodStart, startRequest{Contract: string(s.Text()),
 			Number: a.l.sessions(h) + 1}, &started)
-		if err != nil || string(started.Ending) != string(s.ended().Text()) {
+		if err != nil || string(started.Ending) != string(s.Ending().Text()) {
 			a.l.t.Errorf("%s answers a start of a job that is done by %v and %v", p.Name, started, err)
 		}
 		var consent consentResponse
-		err = a.l.nodes[0].call(minute(a.l.t), p, methodConsent, consentRequest{Contract: string(s.text())}, &consent)
+		err = a.l.nodes[0].call(minute(a.l.t), p, methodConsent, consentRequest{Contract: string(s.Text())}, &consent)
 		if err != nil || consent.Signature != nil || consent.Ending == nil {
 			a.l.t.Errorf("%s answers a question for its consent by %v and %v", p.Name, consent, err)
 		}
@@ -44,7 +45,7 @@ func (a *repeater) kept(h keys.Hash) string {
 	a.l.t.Helper()
 	sum := sha256.New()
 	for i := 1; i < len(a.l.names); i++ {
-		err := filepath.WalkDir(filepath.Dir(a.l.jobFile(i, h, statusFile)),
+		err := filepath.WalkDir(filepath.Dir(a.l.jobFile(i, h, job.RecordFile)),
 			func(path string, d os.DirEntry, err error) error {
 				if err != nil || d.IsDir() {
 					return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -151,14 +152,14 @@ func TestARestoredSessionIsFoundOut(t *testing.T) {
 			for _, i := range []int{2, 3} {
 				s, _ := l.nodes[i].job(h)
 				select {
-				case <-s.final:
+				case <-s.Final():
 				case <-ctx.Done():
-					t.Fatalf("%s: %+v", l.names[i], s.snapshot())
+					t.Fatalf("%s: %+v", l.names[i], s.Record())
 				}
-				r := s.snapshot()
+				r := s.Record()
 				found := strings.Contains(r.Reason, "it has signed the link in a later session") ||
 					strings.Contains(r.Reason, "did not follow the protocol") // another party said it first
-				if r.State != StateFailed || !strings.Contains(r.Reason, l.names[rolled]) || !found {
+				if r.State != job.Failed || !strings.Contains(r.Reason, l.names[rolled]) || !found {
 					t.Errorf("%s: %s: %s", l.names[i], r.State, r.Reason)
 				}
 			}

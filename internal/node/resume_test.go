@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
@@ -117,11 +118,11 @@ func (l *testNetwork) awaitDone(ctx context.Context, h keys.Hash) {
 	for i := range l.nodes {
 		for {
 			s, ok := l.nodes[i].job(h)
-			if ok && s.status() == StateDone {
+			if ok && s.State() == job.Done {
 				break
 			}
 			if pause(ctx, 5*time.Millisecond) != nil {
-				l.t.Fatalf("%s: job is not done: %+v", l.names[i], s.snapshot())
+				l.t.Fatalf("%s: job is not done: %+v", l.names[i], s.Record())
 			}
 		}
 	}
@@ -143,7 +144,7 @@ func (l *testNetwork) models(h keys.Hash) [][]byte {
 // sessions returns how many sessions the job took.
 func (l *testNetwork) sessions(h keys.Hash) uint32 {
 	s, _ := l.nodes[0].job(h)
-	return s.snapshot().Session
+	return s.Record().Session
 }
 
 // forget puts a finished job back to before its first session, keeping contract and phases, and
@@ -153,7 +154,7 @@ func (l *testNetwork) forget(h keys.Hash) {
 	for i := range l.nodes {
 		l.stops[i]()
 		l.net.Kill(l.keys[i].ID())
-		if err := RunAgain(filepath.Dir(l.jobFile(i, h, statusFile))); err != nil {
+		if err := RunAgain(filepath.Dir(l.jobFile(i, h, job.RecordFile))); err != nil {
 			l.t.Fatal(err)
 		}
 	}

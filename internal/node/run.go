@@ -13,6 +13,7 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -51,7 +52,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 		return nil, err
 	}
 	defer mesh.Close()
-	record, self := s.snapshot(), n.nameIn(c)
+	record, self := s.Record(), n.nameIn(c)
 	budget, err := contract.NewBudget(c, c.Job.Index(self))
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 	}}
 	session := jobs.NewSession(f, jobs.Ground{
 		Self: self, Closes: closes, Mesh: mesh, There: there, Vault: s.vault, Data: record.Data,
-		Stored: record.Stored, Over: s.over, Life: n.ctx, Daemon: &attendant{n, s, number, closes},
+		Stored: record.Stored, Over: s.Over(), Life: n.ctx, Daemon: &attendant{n, s, number, closes},
 		Config: protocol.SessionConfig{
 			Contract: c.Hash(), Number: number, Parties: c.Members(), Key: n.config.Key, Budget: budget,
 			Recorder: metered{counting, n.disk, c.Job.Record == contract.RecordFull}, Waits: waits,
@@ -93,7 +94,7 @@ func (n *Node) execute(ctx context.Context, s *jobState, f contract.InForce, num
 		info, closed = os.Stat(s.vault.Path(TranscriptFile))
 	}
 	if closed == nil {
-		closed = s.update(func(r *statusRecord) { r.Recorded = info.Size() })
+		closed = n.apply(s, job.Recorded{Bytes: info.Size()})
 	}
 	if err == nil {
 		err = closed
@@ -156,7 +157,7 @@ func (n *Node) linksOf(c *contract.Contract) ([]keys.ID, error) {
 // dataUnchanged refuses a table that is not the one consented to, before anything of it is read for a session. What is
 // no file is asked anew.
 func (n *Node) dataUnchanged(ctx context.Context, s *jobState, session uint32) error {
-	job, agreed := s.contract.Job, s.snapshot().Data
+	job, agreed := s.Contract().Job, s.Record().Data
 	if agreed.IsZero() {
 		return nil
 	}
@@ -165,7 +166,7 @@ func (n *Node) dataUnchanged(ctx context.Context, s *jobState, session uint32) e
 			"--data %s=FILE and the job goes on, or end it with hanse cancel %s", job.Table, job.Table, job.Name)
 	}
 	if n.tables.FromSource(job.Table) {
-		if err := pause(ctx, s.untilSource(time.Now())); err != nil {
+		if err := pause(ctx, s.sourced.wait(time.Now())); err != nil {
 			return err
 		}
 	}
@@ -185,42 +186,43 @@ type attendant struct {
 }
 
 // Notify implements jobs.Daemon.
-func (a *attendant) Notify(e jobs.Event) { a.node.pass(a.state.contract.Hash(), e) }
+func (a *attendant) Notify(e jobs.Event) { a.node.pass(a.state.Contract().Hash(), e) }
 
 // Fault implements jobs.Daemon.
 func (a *attendant) Fault(err error) *fault.Fault { return a.node.toldOnce(a.state, err) }
 
 // Store implements jobs.Daemon.
-func (a *attendant) Store(r *jobs.Report) error {
-	if err := a.state.saveReport(r); err != nil {
+func (a *attendant) Store(part []byte, r *jobs.Report) error {
+	text, err := a.state.reportText(r)
+	if err != nil {
 		return err
 	}
-	return a.state.update(func(r *statusRecord) { r.Stored = a.number })
+	return a.node.apply(a.state, job.Stored{Session: a.number, Part: part, Report: text})
 }
 
 // Keep implements jobs.Daemon.
-func (a *attendant) Keep() (*jobs.Report, error) { return a.state.keepPart(a.closes, a.number) }
+func (a *attendant) Keep() (*jobs.Report, error) { return a.node.keepPart(a.state, a.closes, a.number) }
 
 // Known implements jobs.Daemon.
-func (a *attendant) Known() int64 { return a.state.snapshot().Known }
+func (a *attendant) Known() int64 { return a.state.Record().Known }
 
 // SetKnown implements jobs.Daemon.
 func (a *attendant) SetKnown(rows int64) error {
-	return a.state.update(func(r *statusRecord) { r.Known = rows })
+	return a.node.apply(a.state, job.Known{Rows: rows})
 }
 
 // Pausable implements jobs.Daemon.
 func (a *attendant) Pausable(pause func()) {
 	a.node.mu.Lock()
 	defer a.node.mu.Unlock()
-	if active := a.node.sessions[a.state.contract.Hash()]; active != nil {
+	if active := a.node.sessions[a.state.Contract().Hash()]; active != nil {
 		active.pause = pause
 	}
 }
 
 // WatchReturns implements jobs.Daemon.
 func (a *attendant) WatchReturns(ctx context.Context, away func() []int, back func()) {
-	n, s, c := a.node, a.state, a.state.contract
+	n, s, c := a.node, a.state, a.state.Contract()
 	for pause(ctx, cmp.Or(n.config.ReturnEvery, returnTime)) == nil {
 		for _, i := range away() {
 			if r, err := n.askOnce(ctx, s, i); err == nil && r.Signature != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -40,16 +41,16 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		return l.proposed(l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nprivacy = \"sealed\"\n", model)+head,
 			""), 1)
 	}
-	want := func(what string, c *contract.Contract, state State, by string) {
+	want := func(what string, c *contract.Contract, state job.State, by string) {
 		t.Helper()
-		r := mustJob(t, l.nodes[1], c).snapshot()
-		if r.State != state || by != "" && (r.Consent == nil || r.Consent.By != bySeries || r.Consent.Rule != by) {
+		r := mustJob(t, l.nodes[1], c).Record()
+		if r.State != state || by != "" && (r.Consent == nil || r.Consent.By != job.BySeries || r.Consent.Rule != by) {
 			t.Errorf("%s is %s by %+v, want %s by %s", what, r.State, r.Consent, state, by)
 		}
 	}
 	const monthly = "open_to = \"bank\"\nrepeat = 3\n"
 	first := score(monthly)
-	want("the first", first, StateProposed, "")
+	want("the first", first, job.Proposed, "")
 	if text := l.infoAt(1, first.Hash()).Summary; !strings.Contains(text, "a person's consent holds for 3 such jobs") {
 		t.Errorf("the person does not read that the consent holds for several jobs:\n%s", text)
 	}
@@ -60,7 +61,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 	cancel := func(c *contract.Contract) { // it makes room for others
 		t.Helper()
 		for _, n := range l.nodes[:2] {
-			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}); err != nil {
+			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,15 +71,15 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		"a job of its own": "open_to = \"bank\"\n", "a longer series": "open_to = \"bank\"\nrepeat = 4\n",
 	} {
 		c := score(head)
-		want(what, c, StateProposed, "")
+		want(what, c, job.Proposed, "")
 		cancel(c)
 	}
-	want("the second", score(monthly), StateAgreed, "2 of 3 after job trial")
+	want("the second", score(monthly), job.Agreed, "2 of 3 after job trial")
 	newRows()
-	want("the third", score(monthly), StateAgreed, "3 of 3 after job trial")
+	want("the third", score(monthly), job.Agreed, "3 of 3 after job trial")
 	newRows()
 	fourth := score(monthly)
-	want("the fourth", fourth, StateProposed, "")
+	want("the fourth", fourth, job.Proposed, "")
 
 	// Who refuses one of a series ends it.
 	another := score(monthly + "topology = \"star\"\n")
@@ -86,7 +87,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	newRows()
-	want("the second of another series", score(monthly+"topology = \"star\"\n"), StateAgreed, "2 of 3 after job trial")
+	want("the second of another series", score(monthly+"topology = \"star\"\n"), job.Agreed, "2 of 3 after job trial")
 	newRows()
 	refused := score(monthly + "topology = \"ring\"\n")
 	if _, err := l.nodes[1].Decide(Decision{Contract: refused.Hash(), Reason: "no"}); err != nil {
@@ -97,7 +98,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := score(monthly + "topology = \"ring\"\n")
-	want("after a refusal", after, StateProposed, "")
+	want("after a refusal", after, job.Proposed, "")
 	cancel(after)
 	cancel(fourth)
 
@@ -112,5 +113,5 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 	if _, ok := l.nodes[1].job(refused.Hash()); !ok {
 		t.Error("the refusal is forgotten")
 	}
-	want("after a refusal and many proposals", score(monthly+"topology = \"ring\"\n"), StateProposed, "")
+	want("after a refusal and many proposals", score(monthly+"topology = \"ring\"\n"), job.Proposed, "")
 }

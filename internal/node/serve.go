@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -244,7 +246,7 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 	if err != nil {
 		return consentResponse{}, err
 	}
-	if s.snapshot().Damaged { // the contract is verified anew
+	if s.Record().Damaged { // the contract is verified anew
 		return working(n, from, func() (consentResponse, error) { return n.decided(s) })
 	}
 	return n.decided(s)
@@ -252,8 +254,8 @@ func (n *Node) serveConsent(from keys.ID, r consentRequest) (consentResponse, er
 
 // concerns refuses to speak of a job to who is no party of it.
 func (n *Node) concerns(s *jobState, from keys.ID) error {
-	if partyWith(s.contract, from) < 0 {
-		return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", s.contract.Hash().Short())
+	if partyWith(s.Contract(), from) < 0 {
+		return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", s.Contract().Hash().Short())
 	}
 	return nil
 }
@@ -292,7 +294,7 @@ func (n *Node) considered(from keys.ID, r consentRequest) (*jobState, error) {
 	if err := n.spaceFor(c.Job.Proposer); err != nil {
 		return nil, err
 	}
-	s, err := n.openJob(c, statusRecord{State: StateProposed, Data: data})
+	s, err := n.openJob(c, job.Record{State: job.Proposed, Data: data})
 	if err != nil {
 		return nil, err
 	}
@@ -314,21 +316,21 @@ func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 		return nil, faults.OrElse(fault.CodeContract, err)
 	}
 	s, ok := n.job(name)
-	if !ok || s.ended() != nil {
+	if !ok || s.Ending() != nil {
 		return s, nil
 	}
-	if _, ok := s.proof(); ok {
+	if _, ok := s.InForce(); ok {
 		return s, nil
 	}
 	signed, news, seen := 0, false, s.watched.signers()
-	for _, p := range s.contract.Parties {
+	for _, p := range s.Contract().Parties {
 		if slices.Contains(signers, p.ID) { // others' signatures are nothing
 			signed++
 			news = news || !slices.Contains(seen, p.Name)
 		}
 	}
-	all := signed == len(s.contract.Parties)
-	if !all && (s.status() != StateProposed || !news) {
+	all := signed == len(s.Contract().Parties)
+	if !all && (s.State() != job.Proposed || !news) {
 		return s, nil
 	}
 	return working(n, from, func() (*jobState, error) {
@@ -344,7 +346,7 @@ func (n *Node) known(from keys.ID, text string) (*jobState, error) {
 		if !all {
 			return s, nil
 		}
-		return s, s.putInForce(f)
+		return s, n.apply(s, job.Countersigned{Contract: f})
 	})
 }
 
@@ -396,7 +398,7 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 	if text := endingOf(s); text != nil {
 		return consentResponse{Ending: text}, nil
 	}
-	if r := s.snapshot(); r.State == StateProposed {
+	if r := s.Record(); r.State == job.Proposed {
 		data, err := n.consentedData(s, r)
 		if err == nil {
 			err = n.applyPolicy(s, data)
@@ -405,11 +407,11 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 			return consentResponse{}, err
 		}
 	}
-	r := s.snapshot()
-	if r.State == StateProposed {
+	r := s.Record()
+	if r.State == job.Proposed {
 		return consentResponse{}, nil
 	}
-	if err := s.ailing(); err != nil {
+	if err := s.Ailing(time.Now()); err != nil {
 		return consentResponse{}, err
 	}
 	if err := n.mayStartFor(s); err != nil { // before it signs
@@ -422,25 +424,25 @@ func (n *Node) decided(s *jobState) (consentResponse, error) {
 // signContract signs a job's contract in this member's name. It is the one place where that is done, and needs a record
 // on the disk of who consented.
 func (n *Node) signContract(s *jobState) ([]byte, error) {
-	if r := s.snapshot(); r.Consent == nil || r.State == StateProposed {
-		return nil, faults.Errorf(fault.CodeUnsigned, "nobody has consented to job %q here", s.contract.Job.Name)
+	if r := s.Record(); r.Consent == nil || r.State == job.Proposed {
+		return nil, faults.Errorf(fault.CodeUnsigned, "nobody has consented to job %q here", s.Contract().Job.Name)
 	}
-	if err := n.underCharter(s.contract); err != nil {
+	if err := n.underCharter(s.Contract()); err != nil {
 		return nil, err
 	}
 	if err := n.checkApprovals(s); err != nil {
 		return nil, err
 	}
-	return n.config.Key.Sign(s.contract.Domain, s.contract.Body), nil
+	return n.config.Key.Sign(s.Contract().Domain, s.Contract().Body), nil
 }
 
 // consentedData is the digest of the table that a consent to a proposed job is for. Where the record of it was
 // damaged, the whole contract is verified anew.
-func (n *Node) consentedData(s *jobState, r statusRecord) (keys.Hash, error) {
+func (n *Node) consentedData(s *jobState, r job.Record) (keys.Hash, error) {
 	if !r.Damaged {
-		return r.Data, n.underCharter(s.contract)
+		return r.Data, n.underCharter(s.Contract())
 	}
-	return n.verifyContract(s.contract)
+	return n.verifyContract(s.Contract())
 }
 
 // serveStart opens a session of a contract in force.
@@ -452,14 +454,14 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 	if s == nil {
 		return startResponse{}, faults.Errorf(fault.CodeUnsigned, "has not consented to a job with this contract")
 	}
-	job := s.contract.Job
+	job := s.Contract().Job
 	if err := n.concerns(s, from); err != nil {
 		return startResponse{}, err
 	}
 	if text := endingOf(s); text != nil {
 		return startResponse{Ending: text}, nil
 	}
-	f, ok := s.proof()
+	f, ok := s.InForce()
 	if !ok {
 		return startResponse{}, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force: not all "+
 			"parties have signed it", job.Name)
@@ -468,7 +470,7 @@ func (n *Node) serveStart(from keys.ID, r startRequest) (startResponse, error) {
 		return startResponse{}, faults.Errorf(fault.CodeRequest, "job %q is started by its proposer %s, not by %s",
 			job.Name, job.Proposer, n.memberName(from))
 	}
-	if err := n.underCharter(s.contract); err != nil {
+	if err := n.underCharter(s.Contract()); err != nil {
 		return startResponse{}, err
 	}
 	return startResponse{}, n.begin(s, f, r.Number, r.Closes)

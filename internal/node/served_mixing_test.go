@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -79,7 +80,7 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 			l.wantVerdict(h, audit.Disclosed)
 			s, _ := l.nodes[0].job(h)
 			plain := strings.Contains(c.parameters, "plain")
-			if exchanges := strings.Contains(string(s.text()), `kind = "psi`); exchanges != plain {
+			if exchanges := strings.Contains(string(s.Text()), `kind = "psi`); exchanges != plain {
 				t.Errorf("the contract has exchanges of models: %v, want %v", exchanges, plain)
 			}
 		})
@@ -113,7 +114,7 @@ func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
 	if r.Online.Rounds != 80 || r.Online.Clients != 3 {
 		t.Errorf("report %+v, want 80 rounds and all three clients in the last total", r.Online)
 	}
-	if s, ok := l.nodes[1].job(h); !ok || s.status() == StateDone {
+	if s, ok := l.nodes[1].job(h); !ok || s.State() == job.Done {
 		t.Error("the other server was done before it was stopped")
 	}
 	opened := int64(0)

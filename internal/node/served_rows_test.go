@@ -78,16 +78,3 @@ func TestAClientThatWaitsForARowEndsWithItsServer(t *testing.T) {
 		})
 	}
 }
-
-// TestAJobIsOverOnce: the end may be told twice.
-func TestAJobIsOverOnce(t *testing.T) {
-	s := newJobState(nil, nil)
-	if s.isOver() {
-		t.Error("it is over before its end")
-	}
-	s.end()
-	s.end()
-	if !s.isOver() {
-		t.Error("it is not over after its end")
-	}
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -112,7 +113,7 @@ func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
 	if r.Online.Rounds != 500 || r.Online.Clients != 2 {
 		t.Errorf("report %+v, want 500 rounds and both clients in the last total", r.Online)
 	}
-	if s, ok := l.nodes[1].job(h); !ok || s.status() == StateDone {
+	if s, ok := l.nodes[1].job(h); !ok || s.State() == job.Done {
 		t.Error("the other server was done before it was stopped")
 	}
 }
@@ -248,7 +249,7 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, _ := l.nodes[0].job(h)
-			params, err := pofmkl.ParamsOf(withServer(s.contract.Job), s.contract.Job.Parties)
+			params, err := pofmkl.ParamsOf(withServer(s.Contract().Job), s.Contract().Job.Parties)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/internal/workerkeys"
@@ -49,10 +50,10 @@ func (n *Node) ServeWorker(ctx context.Context, from keys.ID, f shards.Frames) {
 // HasShards reports whether a job in shards is agreed here and has not ended: so long workers have their places.
 func (n *Node) HasShards() bool {
 	return slices.ContainsFunc(n.allJobs(), func(s *jobState) bool {
-		if s.contract.Job.Shards == 0 || s.ended() != nil {
+		if s.Contract().Job.Shards == 0 || s.Ending() != nil {
 			return false
 		}
-		_, agreed := s.proof()
+		_, agreed := s.InForce()
 		return agreed
 	})
 }
@@ -66,7 +67,7 @@ func (n *Node) workersJob(digits string) (shards.Job, error) {
 	}
 	var found *jobState
 	for _, s := range n.allJobs() {
-		if !strings.HasPrefix(s.contract.Hash().String(), digits) {
+		if !strings.HasPrefix(s.Contract().Hash().String(), digits) {
 			continue
 		}
 		if found != nil {
@@ -77,28 +78,28 @@ func (n *Node) workersJob(digits string) (shards.Job, error) {
 	if found == nil {
 		return shards.Job{}, fmt.Errorf("%w: none has a contract that begins with %s", shards.ErrNoJob, digits)
 	}
-	job := shards.Job{Contract: found.contract.Hash(), Shards: found.contract.Job.Shards}
-	if found.ended() == nil {
-		return job, nil
+	j := shards.Job{Contract: found.Contract().Hash(), Shards: found.Contract().Job.Shards}
+	if found.Ending() == nil {
+		return j, nil
 	}
-	if err := found.endedError(); err != nil {
-		return job, err
+	if err := found.EndedError(); err != nil {
+		return j, err
 	}
-	job.Done = true
-	return job, nil
+	j.Done = true
+	return j, nil
 }
 
 // Shards implements jobs.Daemon.
 func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session, error) {
 	n, s := a.node, a.state
-	f, agreed := s.proof()
+	f, agreed := s.InForce()
 	if !agreed {
-		return nil, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", s.contract.Job.Name)
+		return nil, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", s.Contract().Job.Name)
 	}
 	c := f.Contract()
 	w.Contract, w.Vault, w.Reserve = f, s.vault, n.disk.reserve
 	w.Payloads = cmp.Or(n.config.RecordLimit, DefaultRecordLimit) / int64(len(w.Shards))
-	w.Consent = s.snapshot().Consent.Digest(c.Hash())
+	w.Consent = s.Record().Consent.Digest(c.Hash())
 	if c.Job.Proposer == n.nameIn(c) {
 		w.Ask = func(ctx context.Context, party int, q shards.Request) (a2 shards.Response, err error) {
 			return a2, n.call(ctx, c.Members()[party], methodShards, shardsRequest{c.Hash(), a.number, q}, &a2)
@@ -125,13 +126,13 @@ func (n *Node) serveShards(from keys.ID, r shardsRequest) (a shards.Response, er
 	if err := n.concerns(s, from); err != nil {
 		return a, err
 	}
-	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.contract.Job.Proposer {
+	if m, ok := n.currentCharter().Member(from); !ok || m.Name != s.Contract().Job.Proposer {
 		return a, faults.Errorf(fault.CodeRequest, "the shards of job %q are begun by its proposer %s, not by %s",
-			s.contract.Job.Name, s.contract.Job.Proposer, n.memberName(from))
+			s.Contract().Job.Name, s.Contract().Job.Proposer, n.memberName(from))
 	}
-	if at := s.snapshot().Session; !n.inSession(s) || at != r.Session {
+	if at := s.Record().Session; !n.inSession(s) || at != r.Session {
 		return a, faults.Errorf(fault.CodeBusy, "session %d of job %q is not under way here; the last was %d", r.Session,
-			s.contract.Job.Name, at)
+			s.Contract().Job.Name, at)
 	}
 	a, err = n.shards.Answer(r.Contract, r.Request)
 	return a, faults.OrElse(fault.CodeBusy, err)
@@ -147,17 +148,17 @@ func ownersRun(members int) string {
 
 // describeShards says how the shards of a job stand here, and what its owner is to do.
 func (n *Node) describeShards(s *jobState, info *JobInfo) {
-	of := s.contract.Job.Shards
+	of := s.Contract().Job.Shards
 	if of == 0 || info.State.Final() {
 		return
 	}
-	p := n.shards.Progress(s.contract.Hash(), of)
+	p := n.shards.Progress(s.Contract().Hash(), of)
 	info.Shards = &p
 	if register := n.config.WorkerKeys; register != nil && register.Fault() != nil {
 		info.Waiting = register.Fault().Error()
 		return
 	}
-	if info.State != StateRunning || info.Waiting != "" || len(p.Missing) == 0 {
+	if info.State != job.Running || info.Waiting != "" || len(p.Missing) == 0 {
 		return
 	}
 	more := ""
@@ -170,24 +171,24 @@ func (n *Node) describeShards(s *jobState, info *JobInfo) {
 
 // endWorkers tells the workers of a job that has ended that it has, and removes the rows that were written for them.
 func (n *Node) endWorkers(s *jobState) {
-	if s.contract.Job.Shards == 0 {
+	if s.Contract().Job.Shards == 0 {
 		return
 	}
 	why := ""
-	if err := s.endedError(); err != nil {
+	if err := s.EndedError(); err != nil {
 		why = err.Error()
 	}
-	n.shards.End(s.contract.Hash(), why)
+	n.shards.End(s.Contract().Hash(), why)
 	n.removeParts(s)
 }
 
 // removeParts removes the parts of a job that has ended, unless a session of it is on, which removes them when it ends.
 func (n *Node) removeParts(s *jobState) {
-	if s.contract.Job.Shards == 0 || s.ended() == nil || n.inSession(s) {
+	if s.Contract().Job.Shards == 0 || s.Ending() == nil || n.inSession(s) {
 		return
 	}
-	if err := n.columns.RemoveParts(s.contract.Hash()); err != nil {
+	if err := n.columns.RemoveParts(s.Contract().Hash()); err != nil {
 		n.config.Log.Error("the rows that were written for workers of a job that has ended could not be removed", "job",
-			s.contract.Job.Name, "error", err)
+			s.Contract().Job.Name, "error", err)
 	}
 }

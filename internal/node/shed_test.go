@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -15,9 +16,9 @@ import (
 func (l *testNetwork) copiesOf(c *contract.Contract, number int) (all []keys.Hash) {
 	l.t.Helper()
 	for i := range number {
-		job := *c.Job
-		job.Nonce = fmt.Sprintf("%016x", i)
-		made, err := contract.NewContract(&job, c.Parties, c.Openings, c.Operations)
+		j := *c.Job
+		j.Nonce = fmt.Sprintf("%016x", i)
+		made, err := contract.NewContract(&j, c.Parties, c.Openings, c.Operations)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -29,7 +30,8 @@ func (l *testNetwork) copiesOf(c *contract.Contract, number int) (all []keys.Has
 			l.t.Fatal(err)
 		}
 		n := l.nodes[1]
-		s, err := n.openJob(copied, statusRecord{State: StateAgreed, Consent: n.salted(Consent{By: byPolicy}), Session: 1})
+		s, err := n.openJob(copied, job.Record{State: job.Agreed, Session: 1,
+			Consent: n.salted(job.Consent{By: job.ByPolicy})})
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func (l *testNetwork) copiesOf(c *contract.Contract, number int) (all []keys.Has
 func (l *testNetwork) cancelled(h keys.Hash) {
 	l.t.Helper()
 	s, _ := l.nodes[1].job(h)
-	e, err := contract.NewEnding(s.contract, contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank",
+	e, err := contract.NewEnding(s.Contract(), contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank",
 		Reason: "enough"})
 	if err != nil {
 		l.t.Fatal(err)
@@ -85,7 +87,7 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 	}
 	for _, h := range all {
 		s, _ := n.job(h)
-		texts[h] = keys.HashOf("text", s.contract.Body)
+		texts[h] = keys.HashOf("text", s.Contract().Body)
 		l.cancelled(h)
 	}
 	check := func(when string, n *Node) {
@@ -95,7 +97,7 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 			t.Fatalf("%s %d jobs are listed, want %d", when, len(list), number)
 		}
 		for _, j := range list {
-			if was := before[j.Contract]; j.Summary != was.Summary || !j.Made.Equal(was.Made) || j.State != StateCancelled ||
+			if was := before[j.Contract]; j.Summary != was.Summary || !j.Made.Equal(was.Made) || j.State != job.Cancelled ||
 				fmt.Sprint(j.Parties) != fmt.Sprint(was.Parties) || !strings.Contains(j.Reason, "enough") {
 				t.Fatalf("%s the list has %+v, had %+v", when, j, was)
 			}
@@ -104,15 +106,18 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 			if got := n.Contract(h); keys.HashOf("text", got.Body) != texts[h] || len(got.Operations) == 0 {
 				t.Fatalf("%s the contract is %q", when, got.Body)
 			}
-			if s, _ := n.job(h); !s.brief || s.contract.Hash() != h || s.contract.Body != nil {
+			if s, _ := n.job(h); !s.Brief() || s.Contract().Hash() != h || s.Contract().Body != nil {
 				t.Fatalf("%s the contract is whole in memory", when)
 			}
 			if r, err := n.serveStanding(l.keys[0].ID(), standingRequest{h}); err != nil || len(r.Ending) == 0 {
 				t.Fatalf("%s others hear %+v, %v", when, r, err)
 			}
 			known, err := n.known(l.keys[0].ID(), string(n.Contract(h).Text()))
-			if err != nil || known == nil || known.inForce.Contract() != nil {
+			if err != nil || known == nil {
 				t.Fatalf("%s who brings the contract again: %v", when, err)
+			}
+			if _, agreed := known.InForce(); agreed {
+				t.Fatalf("%s the contract with all signatures is in memory", when)
 			}
 		}
 	}

@@ -16,13 +16,14 @@ import (
 	"sync"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // waiting tells jobs that wait for consent.
-func waiting(s State) bool { return s == StateProposed }
+func waiting(s job.State) bool { return s == job.Proposed }
 
 // leastDigits is how many digits of a contract's hash stand for a job at least.
 const leastDigits = 4
@@ -35,27 +36,27 @@ func Means(which, name, contract string) bool {
 
 // find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
 // the command can be about, if there are any.
-func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
+func (n *Node) find(which string, fits func(job.State) bool) (keys.Hash, error) {
 	n.mu.Lock()
 	all := maps.Clone(n.jobs)
 	n.mu.Unlock()
 	var whole keys.Hash
 	if whole.UnmarshalText([]byte(which)) == nil && all[whole] != nil { // whatever another's job is called
-		if all[whole].isRemoved() {
-			return keys.Hash{}, removedError(all[whole])
+		if !all[whole].Record().Removed.IsZero() {
+			return keys.Hash{}, all[whole].Removable()
 		}
 		return whole, nil
 	}
 	var found, fitting []keys.Hash
 	var removed *jobState
 	for h, s := range all {
-		if Means(which, s.contract.Job.Name, h.String()) {
-			if s.isRemoved() {
+		if Means(which, s.Contract().Job.Name, h.String()) {
+			if !s.Record().Removed.IsZero() {
 				removed = s
 				continue
 			}
 			found = append(found, h)
-			if fits(s.status()) {
+			if fits(s.State()) {
 				fitting = append(fitting, h)
 			}
 		}
@@ -66,7 +67,7 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	switch len(found) {
 	case 0:
 		if removed != nil {
-			return keys.Hash{}, removedError(removed)
+			return keys.Hash{}, removed.Removable()
 		}
 		for _, j := range n.unread {
 			if Means(which, j.Name, j.Contract) {
@@ -75,7 +76,7 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 		}
 		var names []string
 		for _, s := range all {
-			names = append(names, s.contract.Job.Name)
+			names = append(names, s.Contract().Job.Name)
 		}
 		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them%s", which,
 			wording.DidYouMean(which, slices.Sorted(slices.Values(names))))
@@ -84,7 +85,7 @@ func (n *Node) find(which string, fits func(State) bool) (keys.Hash, error) {
 	}
 	var each []string
 	for _, h := range found {
-		each = append(each, fmt.Sprintf("%.8s (%s)", h, all[h].status()))
+		each = append(each, fmt.Sprintf("%.8s (%s)", h, all[h].State()))
 	}
 	slices.Sort(each)
 	return keys.Hash{}, fmt.Errorf("there are %d jobs %q: give the first digits of the contract in its place, %s",
@@ -126,7 +127,7 @@ func (n *Node) routes() http.Handler {
 		})
 	}
 	// Most are about a job, of those that the command can be about.
-	about := func(pattern string, fits func(State) bool, answer func(r *http.Request, q url.Values, h keys.Hash) (any,
+	about := func(pattern string, fits func(job.State) bool, answer func(r *http.Request, q url.Values, h keys.Hash) (any,
 		error)) {
 		handle(pattern, func(r *http.Request, q url.Values) (any, error) {
 			h, err := n.find(q.Get("job"), fits)
@@ -136,9 +137,9 @@ func (n *Node) routes() http.Handler {
 			return answer(r, q, h)
 		})
 	}
-	anyJob := func(State) bool { return true }
-	open := func(s State) bool { return !s.Final() }
-	doneOrOpen := func(s State) bool { return s == StateDone || !s.Final() }
+	anyJob := func(job.State) bool { return true }
+	open := func(s job.State) bool { return !s.Final() }
+	doneOrOpen := func(s job.State) bool { return s == job.Done || !s.Final() }
 
 	handle("GET /alive", func(*http.Request, url.Values) (any, error) {
 		n.mu.Lock() // a node that stands still with its state locked is no live one
@@ -182,21 +183,21 @@ func (n *Node) routes() http.Handler {
 	// This party's report of a job that is done; where it is asked to wait, once it is.
 	about("GET /report", anyJob, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {
 		s, _ := n.job(h)
-		if record := s.snapshot(); q.Get("wait") != "true" && s.ended() == nil {
-			return nil, fmt.Errorf("job %q is %s%s", s.contract.Job.Name, record.State, because(record.Reason))
+		if record := s.Record(); q.Get("wait") != "true" && s.Ending() == nil {
+			return nil, fmt.Errorf("job %q is %s%s", s.Contract().Job.Name, record.State, because(record.Reason))
 		}
 		select {
-		case <-s.final:
+		case <-s.Final():
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		}
-		if err := s.endedError(); err != nil {
+		if err := s.EndedError(); err != nil {
 			return nil, err
 		}
-		data, err := s.vault.Load(reportFile)
+		data, err := s.vault.Load(job.ReportFile)
 		if err == nil && data == nil {
 			err = fmt.Errorf("job %q is done, and ended while this node was away: it has no report of its own",
-				s.contract.Job.Name)
+				s.Contract().Job.Name)
 		}
 		return data, err
 	})
@@ -323,7 +324,7 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 
 // scores reads the scores that opened here, which are those that this node signed for.
 func (n *Node) scores(s *jobState) ([]byte, error) {
-	if job := s.contract.Job; job.Task != contract.TaskPredict || job.OpenTo != n.nameIn(s.contract) || job.Requests > 0 {
+	if job := s.Contract().Job; job.Task != contract.TaskPredict || job.OpenTo != s.Self() || job.Requests > 0 {
 		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to",
 			job.Name)
 	}
@@ -339,7 +340,7 @@ func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, 
 	final := make(<-chan struct{})
 	s, ok := n.job(h)
 	if ok { // else it has yet to be proposed here
-		final = s.final
+		final = s.Final()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -348,10 +349,10 @@ func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, 
 	if !ended {
 		return row, err
 	}
-	if err := s.endedError(); err != nil || id == "" { // that it ends is no error
+	if err := s.EndedError(); err != nil || id == "" { // that it ends is no error
 		return nil, err
 	}
-	return nil, fmt.Errorf("job %q was done before it came to row %q", s.contract.Job.Name, id)
+	return nil, fmt.Errorf("job %q was done before it came to row %q", s.Contract().Job.Name, id)
 }
 
 // eventStream writes events as JSON lines.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/disk"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -276,10 +277,10 @@ func (s *Status) alert() {
 			}
 		}
 		switch j.State {
-		case StatePaused:
+		case job.Paused:
 			add(Alert{Code: CodePaused, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s stands still%s", j.Name,
 				because(j.Reason))})
-		case StateProposed:
+		case job.Proposed:
 			add(Alert{Code: CodeProposal, Level: AlertWarning, About: j.Name, Text: fmt.Sprintf("job %s of %s waits for your "+
 				"word until %s", j.Name, j.Proposer, j.Expires), Mend: "hanse approve " + j.Name})
 		}
@@ -313,7 +314,7 @@ func (n *Node) jobStatuses() []JobStatus {
 
 // meterSession begins to count what a session of a job sends; waits has for whom it waits.
 func (n *Node) meterSession(s *jobState, waits *protocol.Waits) (*sessionMeter, error) {
-	c := s.contract
+	c := s.Contract()
 	m, err := newSessionMeter(c, c.Job.Index(n.nameIn(c)))
 	if err != nil {
 		return nil, err

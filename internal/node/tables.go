@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -73,7 +75,7 @@ func byCommand(command, person string) string {
 // heldAgainst has the table of a proposed job read, which is no file, and holds what the contract says of it against
 // that.
 func (n *Node) heldAgainst(s *jobState, data keys.Hash, why string) error {
-	job := s.contract.Job
+	job := s.Contract().Job
 	sum, path, err := n.tables.Refresh(n.ctx, job.Table, why)
 	if err != nil {
 		return faults.OrElse(fault.CodeData, err)
@@ -93,19 +95,22 @@ func changedSince(job *contract.Job, path string, described, sum keys.Hash) erro
 
 // heldForPerson is heldAgainst before a person's consent, or approval.
 func (n *Node) heldForPerson(s *jobState, d Decision) error {
-	job, r := s.contract.Job, s.snapshot()
-	if r.State != StateProposed || job.OverClients() || !n.tables.FromSource(job.Table) {
+	j, r := s.Contract().Job, s.Record()
+	if r.State != job.Proposed || j.OverClients() || !n.tables.FromSource(j.Table) {
 		return nil
 	}
-	why := byCommand(fmt.Sprintf("the consent to job %q of %s", job.Name, job.Proposer), d.Person)
+	why := byCommand(fmt.Sprintf("the consent to job %q of %s", j.Name, j.Proposer), d.Person)
 	if r.Damaged { // what the contract says of the table is found out anew, of what it is now
-		return n.refreshOwn(n.ctx, job.Table, why)
+		return n.refreshOwn(n.ctx, j.Table, why)
 	}
 	return n.heldAgainst(s, r.Data, why)
 }
 
-// held is how a proposed job that a rule of the policy accepts was held against its table.
-type held struct {
+// decision is how far this node has come in deciding on a proposed job. Node.judging is held for it.
+type decision struct {
+	judged    string // why the policy leaves it to a person
+	launching bool   // a command waits for approvals and will coordinate it
+	// How the job, which a rule of the policy accepts, was held against its table.
 	running, good bool
 	times         int   // that the table had been read when it was found wrong
 	err           error // what was wrong
@@ -116,20 +121,20 @@ type held struct {
 // then there is no answer. Where the table is another, or cannot be read, the job waits for another reading that
 // somebody else asks for, however often its proposer asks. Node.judging is held.
 func (n *Node) heldForRule(s *jobState, data keys.Hash, by string) (bool, error) {
-	job, h := s.contract.Job, &s.held
+	j, h := s.Contract().Job, &s.decision
 	switch {
-	case h.good || data.IsZero() || job.OverClients() || !n.tables.FromSource(job.Table):
+	case h.good || data.IsZero() || j.OverClients() || !n.tables.FromSource(j.Table):
 		return true, nil
 	case h.running:
 		return false, nil
 	case h.err != nil:
-		times := n.tables.Times(job.Table)
+		times := n.tables.Times(j.Table)
 		if times == h.times {
 			return false, h.err
 		}
-		sum, path, err := n.tables.Now(job.Table)
+		sum, path, err := n.tables.Now(j.Table)
 		if err == nil {
-			err = changedSince(job, path, data, sum)
+			err = changedSince(j, path, data, sum)
 		}
 		if err != nil {
 			n.heldWrong(s, err, times)
@@ -140,19 +145,19 @@ func (n *Node) heldForRule(s *jobState, data keys.Hash, by string) (bool, error)
 	}
 	h.running = true
 	n.work.Go(func() {
-		err := n.heldAgainst(s, data, fmt.Sprintf("the consent to job %q of %s by %s", job.Name, job.Proposer, by))
-		times := n.tables.Times(job.Table)
+		err := n.heldAgainst(s, data, fmt.Sprintf("the consent to job %q of %s by %s", j.Name, j.Proposer, by))
+		times := n.tables.Times(j.Table)
 		n.judging.Lock()
 		h.running, h.good = false, err == nil
 		if err != nil {
 			n.heldWrong(s, err, times)
 		}
 		n.judging.Unlock()
-		if err == nil && s.status() == StateProposed {
+		if err == nil && s.State() == job.Proposed {
 			err = n.applyPolicy(s, data)
 		}
 		if err != nil && n.ctx.Err() == nil {
-			n.notify(s.contract.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: "not consented to yet: " + err.Error()})
+			n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWarning, Text: "not consented to yet: " + err.Error()})
 		}
 	})
 	return false, nil
@@ -162,20 +167,25 @@ func (n *Node) heldForRule(s *jobState, data keys.Hash, by string) (bool, error)
 // Node.judging is held.
 func (n *Node) heldWrong(s *jobState, err error, times int) {
 	told := n.toldOnce(s, err)
-	s.held.err, s.held.times = &faults.Error{Code: told.Code, Err: err, Said: told}, times
+	s.decision.err, s.decision.times = &faults.Error{Code: told.Code, Err: err, Said: told}, times
 }
 
 // sourceGap is the least time between two sessions of a job for which the source of its table is run: shorter than
 // members wait for one another, and long beside how fast a proposer could start sessions.
 const sourceGap = openTime / 2
 
-// untilSource returns how long a session has to wait until the source of the job's table may be run for it, and counts
-// it as run then.
-func (s *jobState) untilSource(now time.Time) time.Duration {
+// sourced is when the source of a job's table was run last for a session, or will be.
+type sourced struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// wait returns how long a session has to wait until the source may be run for it, and counts it as run then.
+func (s *sourced) wait(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wait := max(0, min(sourceGap, s.sourced.Add(sourceGap).Sub(now)))
-	s.sourced = now.Add(wait)
+	wait := max(0, min(sourceGap, s.at.Add(sourceGap).Sub(now)))
+	s.at = now.Add(wait)
 	return wait
 }
 

@@ -16,10 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/BurntSushi/toml"
+
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -284,4 +288,34 @@ func (l *testNetwork) underReference(party int, told error) string {
 		return ""
 	}
 	return kept[0].Text
+}
+
+// rewritten changes the record of a job on a party's disk, and returns the job as the node would read it when it
+// starts.
+func (l *testNetwork) rewritten(party int, h keys.Hash, change func(*job.Record)) *jobState {
+	l.t.Helper()
+	folder := l.nodes[party].jobFolder(h)
+	r, err := job.ReadRecord(folder)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	change(&r)
+	text, err := toml.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, job.RecordFile), vault.Envelope(h, job.RecordFile, text), 0o600)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	s, err := l.nodes[party].loadJob(h)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
+// memoryJob is a job that is on no disk, with a record.
+func memoryJob(r job.Record) *jobState {
+	c := &contract.Contract{Job: &contract.Job{Name: "credit"}}
+	return newJobState(job.New(nil, "", job.Config{}, c, r), nil)
 }

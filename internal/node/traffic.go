@@ -119,7 +119,7 @@ func (m *sessionMeter) status() []EgressStatus {
 
 // countShard counts what a job's workers say of the session of a shard, whose result this node keeps.
 func (n *Node) countShard(s *jobState, t shards.Traffic) {
-	c := s.contract
+	c := s.Contract()
 	classes := make(map[string]contract.Class)
 	for i := range c.Sharded {
 		classes[c.Sharded[i].Kind], _ = contract.ParseClass(c.Sharded[i].Class) // checked with the contract

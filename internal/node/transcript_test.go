@@ -16,6 +16,7 @@ import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/internal/auditing/shardfiles"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -26,7 +27,7 @@ import (
 func (l *testNetwork) audit(h keys.Hash) *audit.Report {
 	l.t.Helper()
 	l.awaitDone(l.t.Context(), h)
-	text, err := os.ReadFile(l.jobFile(0, h, ContractFile))
+	text, err := os.ReadFile(l.jobFile(0, h, job.ContractCopy))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -70,8 +71,8 @@ func (l *testNetwork) audit(h keys.Hash) *audit.Report {
 		}
 		columns := l.columns(i, in)
 		if columns != nil {
-			agreed, err := ConsentedTable(filepath.Dir(path))
-			columns.Confirmed = err == nil && agreed == columns.Table
+			agreed, err := job.ReadRecord(filepath.Dir(path))
+			columns.Confirmed = err == nil && agreed.Data == columns.Table
 		}
 		in.Columns = append(in.Columns, columns)
 	}

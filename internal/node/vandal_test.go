@@ -172,7 +172,7 @@ func TestVandalAsks(t *testing.T) {
 		t.Fatal("the honest contract is not kept")
 	}
 	cancelled := contract.Ending{Outcome: contract.OutcomeCancelled, By: "telco", Reason: "reasonreason"}
-	e, err := contract.NewEnding(kept.contract, cancelled)
+	e, err := contract.NewEnding(kept.Contract(), cancelled)
 	if err != nil {
 		t.Fatal(err)
 	}

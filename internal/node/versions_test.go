@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -33,8 +34,8 @@ func rewrite(t *testing.T, dir, name string, change func(string) string) {
 	if err := os.WriteFile(filepath.Join(dir, name), vault.Envelope(h, name, []byte(text)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if name == contractFile {
-		if err := os.WriteFile(filepath.Join(dir, ContractFile), []byte(text), 0o600); err != nil {
+	if name == job.ContractFile {
+		if err := os.WriteFile(filepath.Join(dir, job.ContractCopy), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,29 +70,29 @@ func TestAJobOfAnotherVersionIsListed(t *testing.T) {
 		change func(string) string
 		why    string
 	}{
-		"contract": {contractFile, replace("hanse-contract-v3", "hanse-contract-v4"),
+		"contract": {job.ContractFile, replace("hanse-contract-v3", "hanse-contract-v4"),
 			`it is in format "hanse-contract-v4", this program reads "hanse-contract-v3"`},
-		"job": {contractFile, func(s string) string {
+		"job": {job.ContractFile, func(s string) string {
 			body, _, _ := strings.Cut(s, "# --- signatures") // nobody has signed the change, which is no damage
 			body = replace(`table = \"train\"`, `table = \"train\"\nlater = true`)(body)
 			return string(keys.NewDocument(contract.DomainContract, []byte(body)).Text())
 		}, `unknown key "later"`},
-		"end": {endingFile, replace("hanse-ending-v1", "hanse-ending-v2"),
+		"end": {job.EndingFile, replace("hanse-ending-v1", "hanse-ending-v2"),
 			`it is in format "hanse-ending-v2", this program reads "hanse-ending-v1"`},
-		"status": {statusFile, func(s string) string { return "later = 1\n" + s }, `unknown key "later"`},
+		"status": {job.RecordFile, func(s string) string { return "later = 1\n" + s }, `unknown key "later"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, h := alignedNetwork(t)
 			dir := filepath.Join(l.dirs[0], "node", jobsDir, h.String())
 			before := read(t, dir)
-			rewrite(t, dir, statusFile, replace("\n", "\nprogram = \"v0.4.0\"\n"))
+			rewrite(t, dir, job.RecordFile, replace("\n", "\nprogram = \"v0.4.0\"\n"))
 			rewrite(t, dir, c.file, c.change)
 			written := read(t, dir)
 			l.start(0)
 			n := l.nodes[0]
 			all := n.Jobs()
 			if len(all) != 1 || all[0].Contract != h.String() || all[0].Name != "customers" || all[0].Task != "align" ||
-				all[0].Proposer != "bank" || all[0].State != StateUnread || all[0].Standing != "made by v0.4.0" {
+				all[0].Proposer != "bank" || all[0].State != job.Unread || all[0].Standing != "made by v0.4.0" {
 				t.Fatalf("the list has %+v", all)
 			}
 			if !strings.HasPrefix(all[0].Reason, "job customers cannot be read: "+dir) ||
@@ -100,15 +101,15 @@ func TestAJobOfAnotherVersionIsListed(t *testing.T) {
 				t.Errorf("it says: %s", all[0].Reason)
 			}
 			for _, which := range []string{"customers", h.String(), h.String()[:8]} {
-				if _, err := n.find(which, State.Final); err == nil || err.Error() != all[0].Reason {
+				if _, err := n.find(which, job.State.Final); err == nil || err.Error() != all[0].Reason {
 					t.Errorf("a command about %s: %v", which, err)
 				}
 			}
-			whole, err := contract.ParseContract(before[ContractFile])
+			whole, err := contract.ParseContract(before[job.ContractCopy])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := n.openJob(whole, statusRecord{}); err == nil || !strings.Contains(err.Error(), all[0].Reason) {
+			if _, err := n.openJob(whole, job.Record{}); err == nil || !strings.Contains(err.Error(), all[0].Reason) {
 				t.Errorf("it is made anew: %v", err)
 			}
 			if after := read(t, dir); !maps.EqualFunc(after, written, bytes.Equal) {
@@ -117,7 +118,7 @@ func TestAJobOfAnotherVersionIsListed(t *testing.T) {
 			l.stops[0]()
 			write(t, dir, before)
 			l.start(0)
-			if all := l.nodes[0].Jobs(); len(all) != 1 || all[0].State != StateDone || all[0].Consent == nil {
+			if all := l.nodes[0].Jobs(); len(all) != 1 || all[0].State != job.Done || all[0].Consent == nil {
 				t.Errorf("the program that wrote it has %+v", all)
 			}
 		})
@@ -129,33 +130,17 @@ func TestWhatAnotherVersionSaysOfItselfIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for said, want := range map[string]string{
 		"v1.2.3": "v1.2.3", "": "", "v1\x1b[2J": "", "v1\u2028": "", "a b": "",
-		strings.Repeat("v", 4096): strings.Repeat("v", maxVersion),
+		strings.Repeat("v", 4096): strings.Repeat("v", 40),
 	} {
-		write(t, dir, map[string][]byte{statusFile: []byte("\x00head\nprogram = \"" + said + "\"\nstate = 1\n"),
-			ContractFile: []byte("job = \"name = \\\"a\\\\u001b[2J\\\"\\nparties = [\\\"b\\\", \\\"\\\\u001b\\\"]\"\n")})
-		if got := writtenBy(dir); got != want {
+		write(t, dir, map[string][]byte{job.RecordFile: []byte("\x00head\nprogram = \"" + said + "\"\nstate = 1\n"),
+			job.ContractCopy: []byte("job = \"name = \\\"a\\\\u001b[2J\\\"\\nparties = [\\\"b\\\", \\\"\\\\u001b\\\"]\"\n")})
+		if got := job.WrittenBy(dir); got != want {
 			t.Errorf("%q is shown as %q, want %q", said, got, want)
 		}
 		j := unreadJob(dir, keys.Hash{1}, &vault.VersionError{Path: dir, Why: "why"})
 		if j.Name != "01000000" || len(j.Parties) != 1 || j.Parties[0] != "b" {
 			t.Errorf("the job is %+v", j)
 		}
-	}
-}
-
-// TestJobsSayWhichProgramWroteThem, for the next one to say it.
-func TestJobsSayWhichProgramWroteThem(t *testing.T) {
-	v, err := vault.Open(t.TempDir(), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newJobState(v, nil)
-	s.program = "v0.3.0"
-	if err := s.update(func(r *statusRecord) { r.State, r.Program = StateDone, "v0.2.0" }); err != nil {
-		t.Fatal(err)
-	}
-	if got := writtenBy(filepath.Dir(v.Path(statusFile))); got != "v0.3.0" {
-		t.Errorf("written by %q", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/protocol"
 )
 
@@ -135,7 +136,7 @@ func (w *watched) meter() *sessionMeter {
 func (w *watched) heard(info *JobInfo) (unsigned []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if p := w.progress; info.State == StateRunning && p.Step != "" && !w.over {
+	if p := w.progress; info.State == job.Running && p.Step != "" && !w.over {
 		info.Progress = &p
 	}
 	if w.waiting != "" && time.Since(w.at) < waitingLasts {

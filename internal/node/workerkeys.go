@@ -20,7 +20,7 @@ func (n *Node) IsWorker(id keys.ID) bool {
 		return false
 	}
 	s, ok := n.job(at.Contract)
-	return ok && s.ended() == nil
+	return ok && s.Ending() == nil
 }
 
 // SpentKey says why a key that was made for a worker of this node lets nobody in, if it is one.
@@ -39,9 +39,9 @@ func (n *Node) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
 	switch s, ok := n.job(at.Contract); {
 	case !ok:
 		return spent(fault.SpentEnded)
-	case s.ended() != nil && s.endedError() != nil:
-		return spent(fault.SpentEnded, string(s.status()))
-	case s.ended() != nil:
+	case s.Ending() != nil && s.EndedError() != nil:
+		return spent(fault.SpentEnded, string(s.State()))
+	case s.Ending() != nil:
 		return spent(fault.SpentDone)
 	case standing == workerkeys.Expired:
 		return spent(fault.SpentExpired)
@@ -76,11 +76,11 @@ func (n *Node) workersOf(h keys.Hash, q url.Values) (*jobState, workerkeys.Range
 		return nil, workerkeys.Range{}, errors.New("this node makes no keys for workers")
 	case !ok:
 		return nil, workerkeys.Range{}, fmt.Errorf("this node has no job with contract %s", h.Short())
-	case s.contract.Job.Shards == 0:
+	case s.Contract().Job.Shards == 0:
 		return nil, workerkeys.Range{}, fmt.Errorf("job %q has no shards: its text does not say shards = S, and it wants no "+
-			"workers", s.contract.Job.Name)
+			"workers", s.Contract().Job.Name)
 	}
-	r, err := shardsOf(q.Get("shards"), s.contract.Job.Shards)
+	r, err := shardsOf(q.Get("shards"), s.Contract().Job.Shards)
 	return s, r, err
 }
 
@@ -90,15 +90,15 @@ func (n *Node) makeWorkerKeys(q url.Values, h keys.Hash) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.ended() != nil {
-		return nil, fmt.Errorf("job %q has ended here, and wants no workers", s.contract.Job.Name)
+	if s.Ending() != nil {
+		return nil, fmt.Errorf("job %q has ended here, and wants no workers", s.Contract().Job.Name)
 	}
 	length, err := time.ParseDuration(q.Get("for"))
 	if err != nil {
 		return nil, fmt.Errorf("the keys' time is %.40q: want the like of 48h", q.Get("for"))
 	}
-	made, err := n.config.WorkerKeys.Issue(workerkeys.Request{Contract: h, Job: s.contract.Job.Name,
-		Party: n.nameIn(s.contract), Of: s.contract.Job.Shards, Shards: shards, For: length})
+	made, err := n.config.WorkerKeys.Issue(workerkeys.Request{Contract: h, Job: s.Contract().Job.Name,
+		Party: s.Self(), Of: s.Contract().Job.Shards, Shards: shards, For: length})
 	if err != nil {
 		return nil, err
 	}

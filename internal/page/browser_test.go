@@ -21,6 +21,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 )
 
@@ -169,7 +170,7 @@ func reach(t *testing.T, ctx context.Context, id string) {
 // typing outlasts news.
 func testKeyboard(t *testing.T, chromium context.Context) {
 	d := example(t)
-	other := d.jobOf(proposed(t, "sealed-square", "other"), node.StateProposed)
+	other := d.jobOf(proposed(t, "sealed-square", "other"), job.Proposed)
 	d.status.Jobs = append(d.status.Jobs, other)
 	approved, refused := d.contractOf(t, 0), d.contractOf(t, len(d.status.Jobs)-1)
 	ctx := tab(t, chromium, 1280, "light")
@@ -222,7 +223,7 @@ func testLive(t *testing.T, chromium context.Context) {
 	if got := ask[string](t, ctx, "document.activeElement.id"); got != "j-"+runs.String()[:8] {
 		t.Errorf("the focus went to %q", got)
 	}
-	d.change(func(s *node.Status) { s.Jobs[1].State, s.Members[0].Connected = node.StateDone, false })
+	d.change(func(s *node.Status) { s.Jobs[1].State, s.Members[0].Connected = job.Done, false })
 	until(t, ctx, `document.getElementById("past").textContent.includes("churn-2026")`)
 	until(t, ctx, `document.querySelector("#tiles .figure").textContent === "1 of 3"`)
 	d.change(func(*node.Status) { d.told = nil })

@@ -24,6 +24,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -65,7 +66,7 @@ func newDesk(t *testing.T, status node.Status) *desk {
 			d.decisions = append(d.decisions, what)
 			for i := range d.status.Jobs { // as the node does
 				if j := &d.status.Jobs[i]; j.Contract == what.Contract.String() {
-					j.State = map[bool]node.State{true: node.StateAgreed, false: node.StateRefused}[what.Yes]
+					j.State = map[bool]job.State{true: job.Agreed, false: job.Refused}[what.Yes]
 				}
 			}
 		})
@@ -187,7 +188,7 @@ func proposed(t *testing.T, golden, name string) *contract.Contract {
 }
 
 // jobOf is a job as a node has it, at telco.
-func (d *desk) jobOf(c *contract.Contract, state node.State) node.JobStatus {
+func (d *desk) jobOf(c *contract.Contract, state job.State) node.JobStatus {
 	h, j := c.Hash().String(), c.Job
 	d.contracts[c.Hash()] = c
 	says := summary.Of(c, "telco", summary.Known{})
@@ -223,10 +224,10 @@ func example(t *testing.T) *desk {
 		Alerts: []node.Alert{{Code: node.CodeAway, Level: node.AlertWarning, About: "retailer",
 			Text: "retailer is away: connection refused", Mend: "hanse doctor --member retailer says what to change"}},
 	})
-	waits := d.jobOf(proposed(t, "fdskl-masked-tree", "credit-risk"), node.StateProposed)
+	waits := d.jobOf(proposed(t, "fdskl-masked-tree", "credit-risk"), job.Proposed)
 	waits.LacksConsent, waits.Consented = true, []string{"bank"}
 	waits.OwnTable = []string{"its columns: calls, roaming, region (as 3)"}
-	runs := d.jobOf(proposed(t, "fdskl-masked-auto", "churn-2026"), node.StateRunning)
+	runs := d.jobOf(proposed(t, "fdskl-masked-auto", "churn-2026"), job.Running)
 	runs.Sent = []node.EgressStatus{
 		{Peer: "bank", Class: "masked", Bytes: 46_300_000, Agreed: 75_022_336},
 		{Peer: "bank", Class: "control", Bytes: 3_120, Agreed: 40_960},
@@ -239,10 +240,10 @@ func example(t *testing.T) *desk {
 		runs.Curve = append(runs.Curve, node.Point{Done: int64(i), Metric: 0.69*math.Exp(-float64(i)/30) + 0.31 +
 			0.004*rng.Float64()})
 	}
-	done := d.jobOf(proposed(t, "fdskl-masked-tree-predict", "credit-scores"), node.StateDone)
+	done := d.jobOf(proposed(t, "fdskl-masked-tree-predict", "credit-scores"), job.Done)
 	d.reports[done.Contract] = &jobs.Report{Job: done.Name, Contract: done.Contract, Party: "telco", Seconds: 12.4,
 		Rounds: 40, BytesOut: 1_250_000, BytesIn: 3_410_000, Sessions: 1, Rows: 4_000, Figures: someFigures(t)}
-	published := d.jobOf(proposed(t, "fdskl-published", "churn-open"), node.StateRefused)
+	published := d.jobOf(proposed(t, "fdskl-published", "churn-open"), job.Refused)
 	published.Reason = "refused by insurer: not without masks"
 	done.Audited = &node.Audited{Verdict: "disclosed", Findings: 1, At: began.Truncate(24 * time.Hour).Add(15 * time.Hour),
 		Transcripts: []node.AuditedTranscript{{Party: "bank"}, {Party: "telco"}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -56,10 +57,10 @@ func (p *Page) frame(s *session, contract *string) *frame {
 			if c := p.config.Contract(h); c != nil {
 				f.Job.addContract(c)
 			}
-			if v.State == node.StateDone {
+			if v.State == job.Done {
 				f.Job.addReport(p.config.Report(h))
 			}
-		case j.State == node.StateProposed:
+		case j.State == job.Proposed:
 			f.Waiting = append(f.Waiting, v)
 		case j.State.Final():
 			f.Past = append(f.Past, v)
@@ -200,7 +201,7 @@ func viewOf(j *node.JobStatus, now time.Time) jobView {
 	if len(others) <= 4 {
 		v.Others = wording.List(others, "and")
 	}
-	if j.State == node.StateProposed {
+	if j.State == job.Proposed {
 		v.Word = "waits for you"
 		v.MayApprove, v.HaveApproved = wording.List(j.Approvers, "and"), wording.List(j.Approved, "and")
 		if at, err := time.Parse(time.RFC3339, j.Expires); err == nil {

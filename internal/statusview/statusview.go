@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobview"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
 )
@@ -159,7 +160,7 @@ func Job(w io.Writer, s *node.Status, which, dir string) error {
 func jobs(w io.Writer, s *node.Status, dir string) error {
 	t := wording.NewTable(w, "")
 	jobview.Heads(t)
-	ended := make(map[node.State]int)
+	ended := make(map[job.State]int)
 	for _, j := range s.Jobs {
 		if j.State.Final() {
 			ended[j.State]++
@@ -167,14 +168,14 @@ func jobs(w io.Writer, s *node.Status, dir string) error {
 		}
 		jobview.Row(t, &j.JobInfo, s.Time)
 		t.Note(terminal.Printable(jobview.Typed(j.Reason, dir)))
-		if j.State == node.StateRunning { // else its reason says so
+		if j.State == job.Running { // else its reason says so
 			t.Note(terminal.Printable(node.Absences(j.Absent)))
 		}
 		if j.Shards != nil {
 			t.Note(j.Shards.String())
 			t.Note(terminal.Printable(jobview.Typed(j.Waiting, dir)))
 		}
-		if len(j.Sent) > 0 && j.State == node.StateRunning {
+		if len(j.Sent) > 0 && j.State == job.Running {
 			t.Note(sent(j.Sent))
 		}
 	}
@@ -185,7 +186,7 @@ func jobs(w io.Writer, s *node.Status, dir string) error {
 		}
 	}
 	var words []string
-	for _, state := range node.States() {
+	for _, state := range job.States() {
 		if n := ended[state]; n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n, state))
 		}

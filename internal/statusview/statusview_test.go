@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/disk"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // escapes clear a terminal, rename its window, and forge a line.
@@ -30,11 +31,11 @@ func example() *node.Status {
 		},
 		Jobs: []node.JobStatus{
 			{JobInfo: node.JobInfo{Name: "credit", Contract: strings.Repeat("cd", 32), Task: "train", Proposer: "bank",
-				State: node.StateRunning, Standing: "running 37 %", Made: now.Add(-12 * time.Minute)},
+				State: job.Running, Standing: "running 37 %", Made: now.Add(-12 * time.Minute)},
 				Sent: []node.EgressStatus{{Peer: "insurer", Class: "masked", Bytes: 10, Agreed: 30_000}}},
 			{JobInfo: node.JobInfo{Name: strings.Repeat("j", 40), Contract: strings.Repeat("ef", 32), Task: "predict",
-				Proposer: strings.Repeat("p", 32), State: node.StatePaused, Standing: "paused", Reason: escapes}},
-			{JobInfo: node.JobInfo{Name: "old", Contract: strings.Repeat("12", 32), State: node.StateDone}},
+				Proposer: strings.Repeat("p", 32), State: job.Paused, Standing: "paused", Reason: escapes}},
+			{JobInfo: node.JobInfo{Name: "old", Contract: strings.Repeat("12", 32), State: job.Done}},
 		},
 		Alerts: []node.Alert{{Code: node.CodeDisk, Level: node.AlertCritical, Text: "12 MB are free", Mend: "make room"},
 			{Code: node.CodePaused, Level: node.AlertWarning, Text: escapes}},

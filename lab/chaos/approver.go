@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // approver approves jobs by hand at every party: at the others after a drawn while, at the victim only when it is
@@ -64,8 +65,8 @@ func (p *approver) decide(ctx context.Context, name string, j *node.JobInfo, see
 	key := name + " " + j.Contract
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if j.State != node.StateProposed {
-		if !p.approved[key] && (!final(j.State) || j.State == node.StateDone) {
+	if j.State != job.Proposed {
+		if !p.approved[key] && (!final(j.State) || j.State == job.Done) {
 			p.early[name+" is "+stateName(j.State)] = true
 		}
 		return

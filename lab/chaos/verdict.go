@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // Verdict says what became of a federation under a fault; the package comment lists them.
@@ -27,7 +27,7 @@ func (v Verdict) Bad() bool { return v == Failed || v == Silent }
 // standing is where one job stands at one party.
 type standing struct {
 	party, name, contract string
-	state                 node.State
+	state                 job.State
 	reason                string
 }
 
@@ -118,7 +118,7 @@ func (a *account) waiting() (Verdict, string) {
 // undone is the verdict when every job has ended, but none is done everywhere.
 func (a *account) undone() (Verdict, string) {
 	for _, j := range a.jobs {
-		if final(j.state) && j.state != node.StateDone {
+		if final(j.state) && j.state != job.Done {
 			return a.refusal(fmt.Sprintf("%s %s at %s: %s", j.name, j.state, j.party, reasonOr(j.reason)), j.reason)
 		}
 	}
@@ -147,18 +147,18 @@ func (a *account) open() *standing {
 
 // States that not every version of the program has.
 const (
-	stateCancelled node.State = "cancelled"
-	stateExpired   node.State = "expired"
+	stateCancelled job.State = "cancelled"
+	stateExpired   job.State = "expired"
 )
 
 // final reports whether a job in this state has ended.
-func final(s node.State) bool {
-	ends := []node.State{node.StateDone, node.StateRefused, node.StateFailed, stateCancelled, stateExpired}
+func final(s job.State) bool {
+	ends := []job.State{job.Done, job.Refused, job.Failed, stateCancelled, stateExpired}
 	return slices.Contains(ends, s)
 }
 
 // stateName names a state for people.
-func stateName(s node.State) string {
+func stateName(s job.State) string {
 	if s == "" {
 		return "in no state"
 	}

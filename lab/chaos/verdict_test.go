@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 )
 
 // at is where the job stands at a party.
-func at(party string, state node.State, reason string) standing {
+func at(party string, state job.State, reason string) standing {
 	return standing{party, "trial", "c0ffee", state, reason}
 }
 
 func TestVerdicts(t *testing.T) {
-	done := []standing{at("bank", node.StateDone, ""), at("telco", node.StateDone, "")}
+	done := []standing{at("bank", job.Done, ""), at("telco", job.Done, "")}
 	for name, c := range map[string]struct {
 		account account
 		verdict Verdict
@@ -34,38 +34,38 @@ func TestVerdicts(t *testing.T) {
 		"done, and the command said that it goes on": {
 			account{jobs: done, done: true, code: 1, said: "the job goes on without this command"}, Right, ""},
 		"the command says done, the parties do not": {
-			account{jobs: []standing{at("bank", node.StateDone, "")}}, Failed, "exit code lies"},
+			account{jobs: []standing{at("bank", job.Done, "")}}, Failed, "exit code lies"},
 		"agreed for ever": {
 			account{lasting: true,
-				jobs: []standing{at("telco", node.StateAgreed, "")}}, Failed, "never ends: trial is agreed at telco: no reason"},
+				jobs: []standing{at("telco", job.Agreed, "")}}, Failed, "never ends: trial is agreed at telco: no reason"},
 		"no state at all": {account{jobs: []standing{at("telco", "", "")}}, Failed, "in no state"},
 		"paused with a name and a remedy": {
 			account{lasting: true,
-				jobs: []standing{at("telco", node.StatePaused, "jobs/c0/angles is damaged; delete it and start again")}},
+				jobs: []standing{at("telco", job.Paused, "jobs/c0/angles is damaged; delete it and start again")}},
 			Degraded, "paused at telco"},
 		"paused with a name and no remedy": {
 			account{lasting: true,
-				jobs: []standing{at("telco", node.StatePaused, "jobs/c0/angles is damaged")}}, Failed, "never ends"},
+				jobs: []standing{at("telco", job.Paused, "jobs/c0/angles is damaged")}}, Failed, "never ends"},
 		"paused with a remedy and no name": {
 			account{lasting: true, parties: []string{"bank", "telco"},
-				jobs: []standing{at("telco", node.StatePaused, "something is damaged; start again")}}, Failed, "never ends"},
+				jobs: []standing{at("telco", job.Paused, "something is damaged; start again")}}, Failed, "never ends"},
 		"paused after a fault that is over": {
-			account{jobs: []standing{at("telco", node.StatePaused, "bank is gone: start its node")}, parties: []string{"bank"}},
+			account{jobs: []standing{at("telco", job.Paused, "bank is gone: start its node")}, parties: []string{"bank"}},
 			Failed, "never ends"},
 		"one party waits with a remedy, another without": {
 			account{lasting: true,
-				jobs: []standing{at("bank", node.StatePaused, "model.hanse is damaged; restore it"),
-					at("telco", node.StateRunning, "")}},
+				jobs: []standing{at("bank", job.Paused, "model.hanse is damaged; restore it"),
+					at("telco", job.Running, "")}},
 			Failed, "never ends: trial is running at telco"},
 		"failed with a name": {
 			account{lasting: true, code: 1, parties: []string{"telco"},
-				jobs: []standing{at("bank", node.StateFailed, "telco: its checkpoint is damaged")}}, Degraded, "failed at bank"},
+				jobs: []standing{at("bank", job.Failed, "telco: its checkpoint is damaged")}}, Degraded, "failed at bank"},
 		"failed without a name": {
 			account{lasting: true, code: 1, parties: []string{"telco"},
-				jobs: []standing{at("bank", node.StateFailed, "unexpected EOF")}}, Failed, "unexpected EOF"},
+				jobs: []standing{at("bank", job.Failed, "unexpected EOF")}}, Failed, "unexpected EOF"},
 		"failed after a fault that is over": {
 			account{code: 1, parties: []string{"telco"},
-				jobs: []standing{at("bank", node.StateFailed, "telco: gone")}}, Failed, "telco: gone"},
+				jobs: []standing{at("bank", job.Failed, "telco: gone")}}, Failed, "telco: gone"},
 		"expired, with a name": {
 			account{lasting: true, code: 1, parties: []string{"telco"},
 				jobs: []standing{at("bank", stateExpired, "telco did not answer")}}, Degraded, "expired"},
@@ -81,7 +81,7 @@ func TestVerdicts(t *testing.T) {
 				said: "waiting for telco: ask for an invitation"}, Failed, "invitation"},
 		"paused for another cause": {
 			account{lasting: true, cause: rotCause, parties: []string{"telco"},
-				jobs: []standing{at("bank", node.StatePaused, "telco is gone: start its node")}}, Failed, "never ends"},
+				jobs: []standing{at("bank", job.Paused, "telco is gone: start its node")}}, Failed, "never ends"},
 		"a clock is off and named": {
 			account{lasting: true, cause: clockCause, running: true, parties: []string{"telco"},
 				said: "waiting for telco: set its clock"}, Degraded, "clock"},

@@ -243,11 +243,7 @@ func (a *aligning) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	for _, c := range result.Rows {
 		made.Add(c.Pass, p.Lists[c.Pass][c.Row])
 	}
-	data, err := made.Encode()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.Vault.Save(jobs.ModelDraft(r.Number()), data); err != nil {
+	if r.kept, err = made.Encode(); err != nil {
 		return nil, err
 	}
 	common := 0

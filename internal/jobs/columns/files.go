@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 )
 
@@ -68,11 +67,8 @@ func drawnOnce(v *vault.Vault, name string, secret []byte, draw func()) error {
 	return nil
 }
 
-// saveModel stores the model part of a session.
-func saveModel(r *session, m *fdskl.Model) error {
-	data, err := m.Encode()
-	if err != nil {
-		return err
-	}
-	return r.Vault.Save(jobs.ModelDraft(r.Number()), data)
+// keepModel has the session keep a model part.
+func (r *session) keepModel(m *fdskl.Model) (err error) {
+	r.kept, err = m.Encode()
+	return err
 }

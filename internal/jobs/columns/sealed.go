@@ -198,7 +198,7 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		labels = prepared.own.Labels
 	}
 	by := s.chooseEvent(m, labels)
-	if err := saveModel(r, m); err != nil {
+	if err := r.keepModel(m); err != nil {
 		return nil, err
 	}
 	if prepared.own != nil {

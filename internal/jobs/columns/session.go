@@ -25,6 +25,7 @@ type session struct {
 	wire    *protocol.Session
 	network fdskl.Network
 	sealed  *SealedNetwork // in sealed jobs, in place of network
+	kept    []byte         // this party's part of the job; nil where its part is a file of its own
 }
 
 // part is what a party does in one kind of job over columns.
@@ -90,7 +91,7 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 		watch.Wait()
 		if err == nil {
 			account(report)
-			err = s.Daemon.Store(report)
+			err = s.Daemon.Store(r.kept, report)
 		}
 	}
 

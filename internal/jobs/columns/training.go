@@ -198,7 +198,7 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	m.Contract, m.Columns = r.Contract().Hash(), prepared.Columns
 	m.Reading = vertical.ReadingOf(table, t.member.Tables.Options(t.job.Table))
 	by := t.chooseEvent(m, prepared.Labels)
-	if err := saveModel(r, m); err != nil {
+	if err := r.keepModel(m); err != nil {
 		return nil, err
 	}
 	if err := saveFitted(r.Vault, TrainedRowsFile, table.IDs); err != nil {

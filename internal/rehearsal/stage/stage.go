@@ -20,6 +20,7 @@ import (
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/rehearsal"
 	"github.com/hanse-project/hanse/internal/rehearsal/standin"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -343,11 +344,11 @@ func (p *staged) play(ctx context.Context) (made *contract.Contract, err error) 
 	if err := p.join(ctx); err != nil {
 		return nil, err
 	}
-	job := *p.Contract.Job
+	j := *p.Contract.Job
 	if p.Job != nil {
-		job = *p.Job
+		j = *p.Job
 	}
-	if job.Rows != "" {
+	if j.Rows != "" {
 		p.begin("alignment", "which the job takes its rows from")
 		if _, err := p.run(ctx, p.alignmentJob(), false); err != nil {
 			return nil, err
@@ -360,16 +361,16 @@ func (p *staged) play(ctx context.Context) (made *contract.Contract, err error) 
 		before.Rows, before.Table = "", p.prelude(trainedTable)
 		before.Parameters = maps.Clone(before.Parameters)
 		before.Parameters["iterations"] = int64(trainedIterations)
-		if job.Model, err = p.run(ctx, &before, false); err != nil {
+		if j.Model, err = p.run(ctx, &before, false); err != nil {
 			return nil, err
 		}
 		p.end("training before")
 	}
-	hash, err := p.run(ctx, &job, true)
+	hash, err := p.run(ctx, &j, true)
 	if err != nil {
 		return nil, err
 	}
-	return auditing.ReadContract(p.network.JobFile(p.network.Names[0], hash, node.ContractFile))
+	return auditing.ReadContract(p.network.JobFile(p.network.Names[0], hash, job.ContractCopy))
 }
 
 // join starts a process for each party, and waits until they have their links.

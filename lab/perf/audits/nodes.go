@@ -23,6 +23,7 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
+	nodejob "github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -248,7 +249,7 @@ func (f *federation) input(h keys.Hash) (*audit.Input, error) {
 	for i, name := range f.names {
 		folder := filepath.Join(f.dir, name, "node", "jobs", h.String())
 		if i == 0 {
-			c, err := auditing.ReadContract(filepath.Join(folder, node.ContractFile))
+			c, err := auditing.ReadContract(filepath.Join(folder, nodejob.ContractCopy))
 			if err != nil {
 				return nil, err
 			}
