@@ -12,44 +12,8 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// consentHere records that this node's owner consents to a proposed job: at once or, where the policy wants approvals,
-// when enough have come. idle reports that it is consented to, and that no command waits for that.
-func (n *Node) consentHere(s *jobState, d Decision) (idle bool, err error) {
-	if err := n.heldForPerson(s, d); err != nil { // first: a source may take long
-		return false, err
-	}
-	n.judging.Lock()
-	defer n.judging.Unlock()
-	r := s.Record()
-	if r.State != job.Proposed {
-		return false, fmt.Errorf("job %q is %s, not waiting for consent", s.Contract().Job.Name, r.State)
-	}
-	data, err := n.consentedData(s, r)
-	if err != nil {
-		return false, err
-	}
-	by := job.Consent{By: job.ByOwner, Person: d.Person}
-	if p := n.config.Policy; p.ApprovalsWanted() > 0 {
-		if by.Approvals, err = n.approved(s, d); err != nil {
-			return false, err
-		}
-		if len(by.Approvals) < p.ApprovalsWanted() {
-			return false, n.apply(s, job.Approved{Approvals: by.Approvals})
-		}
-		by.Policy = p.Digest().String()
-	} else if d.Approval != "" {
-		return false, fmt.Errorf("this node's policy wants no approvals: consent to job %q without --as",
-			s.Contract().Job.Name)
-	}
-	if err := n.consented(s, n.salted(by), data); err != nil {
-		return false, err
-	}
-	close(s.agreed)
-	return !s.decision.launching, nil
-}
-
-// approved adds one person's approval to those that a job has, and returns all that count. n.judging is held.
-func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
+// approved adds one person's approval to those that a job has, and returns all that count. consents.judging is held.
+func (n *consents) approved(s *jobState, d Decision) ([]string, error) {
 	p := n.config.Policy
 	if d.Approval == "" {
 		return nil, fmt.Errorf("policy %s wants the approval of %d of %s for job %q: each of them runs hanse approve %[4]s "+
@@ -74,7 +38,7 @@ func (n *Node) approved(s *jobState, d Decision) ([]string, error) {
 }
 
 // standing lists the approvals of a job, pending or in its consent, of those whom the policy lists now.
-func (n *Node) standing(s *jobState) []*consent.Approval {
+func (n *consents) standing(s *jobState) []*consent.Approval {
 	r, p := s.Record(), n.config.Policy
 	var texts []string
 	switch {
@@ -94,7 +58,7 @@ func (n *Node) standing(s *jobState) []*consent.Approval {
 }
 
 // approvedBy names who has approved a job.
-func (n *Node) approvedBy(s *jobState) []string {
+func (n *consents) approvedBy(s *jobState) []string {
 	var names []string
 	for _, a := range n.standing(s) {
 		names = append(names, a.Name)
@@ -104,7 +68,7 @@ func (n *Node) approvedBy(s *jobState) []string {
 
 // checkApprovals refuses to sign what too few have approved, whatever the record on the disk says. A job that all
 // parties have signed goes on: the policy may have become another one since.
-func (n *Node) checkApprovals(s *jobState) error {
+func (n *consents) checkApprovals(s *jobState) error {
 	wanted, by := n.config.Policy.ApprovalsWanted(), s.Record().Consent
 	if wanted == 0 {
 		return nil
@@ -129,7 +93,7 @@ func (n *Node) checkApprovals(s *jobState) error {
 }
 
 // awaitApprovals waits until the persons whom the policy wants have approved a job that this node proposes.
-func (n *Node) awaitApprovals(ctx context.Context, s *jobState) error {
+func (n *consents) awaitApprovals(ctx context.Context, s *jobState) error {
 	n.judging.Lock()
 	state := s.State()
 	s.decision.launching = state == job.Proposed
@@ -138,8 +102,9 @@ func (n *Node) awaitApprovals(ctx context.Context, s *jobState) error {
 		return fmt.Errorf("job %q is %s, not waiting for consent", s.Contract().Job.Name, state)
 	}
 	p := n.config.Policy
-	n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Text: fmt.Sprintf("waiting for the approval of "+
-		"%d of %s: each runs hanse approve %s --as NAME", p.ApprovalsWanted(), p.ApproverNames(), s.Contract().Job.Name)})
+	n.roster.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Text: fmt.Sprintf("waiting for the "+
+		"approval of %d of %s: each runs hanse approve %s --as NAME", p.ApprovalsWanted(), p.ApproverNames(),
+		s.Contract().Job.Name)})
 	select {
 	case <-s.agreed:
 		return nil

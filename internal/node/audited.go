@@ -21,9 +21,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
-// auditedFile is what a job's folder keeps of the latest audit that its owner ran, in an envelope.
-const auditedFile = "audited"
-
 // Audited is the note that an audit by the node's owner leaves with a job: what was audited, and the verdict. It is for
 // who looks at the list of jobs, and proves nothing: a report that hanse audit signs does.
 type Audited struct {
@@ -134,16 +131,16 @@ func (a *auditNote) sumOf(path string) (keys.Hash, error) {
 
 // NoteAudit keeps what an audit by a person concluded of a job's transcripts, in place of an earlier note. The job has
 // ended, and this party's transcript among those that were audited is the one that is kept here.
-func (n *Node) NoteAudit(a Audited, person string) error {
+func (n *views) NoteAudit(a Audited, person string) error {
 	if err := a.check(); err != nil {
 		return fmt.Errorf("a note of an audit: %w", err)
 	}
-	s, ok := n.job(a.Contract)
+	s, ok := n.roster.job(a.Contract)
 	if !ok {
 		return fmt.Errorf("this node has no job with contract %s", a.Contract.Short())
 	}
 	name, self := s.Contract().Job.Name, s.Self()
-	if s.Ending() == nil || n.inSession(s) {
+	if s.Ending() == nil || n.sessions.inSession(s) {
 		return fmt.Errorf("job %q has not ended yet, and its transcript grows: no note is kept of an audit before that", name)
 	}
 	own := slices.IndexFunc(a.Transcripts, func(t AuditedTranscript) bool { return t.Party == self })
@@ -176,7 +173,7 @@ func (n *Node) NoteAudit(a Audited, person string) error {
 }
 
 // audited returns what the latest audit of a job concluded, nil where there was none. A note that is damaged is none.
-func (n *Node) audited(s *jobState) *Audited {
+func (n *views) audited(s *jobState) *Audited {
 	if s.Ending() == nil {
 		return nil
 	}

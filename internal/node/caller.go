@@ -119,7 +119,7 @@ func callerOf(ctx context.Context) (owner.User, bool) {
 }
 
 // commands answers the owner's commands, and nobody else's.
-func (n *Node) commands() *http.Server {
+func (n *socket) commands() *http.Server {
 	return &http.Server{
 		ReadHeaderTimeout: headTime,
 		Handler:           n.ownersAlone(n.routes()),
@@ -132,7 +132,7 @@ func (n *Node) commands() *http.Server {
 
 // ownersAlone lets through what the node's own user and root ask for. Where the system does not say who asks, the
 // rights of the socket's folder alone keep others out.
-func (n *Node) ownersAlone(next http.Handler) http.Handler {
+func (n *socket) ownersAlone(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(callerKey{}).(caller)
 		switch {

@@ -188,9 +188,9 @@ func TestAHungNodeIsSaidToHang(t *testing.T) {
 	n := l.nodes[0]
 	client := newClient(n.config.Dir, owner.Peer)
 	client.patience = 50 * time.Millisecond
-	n.mu.Lock()
+	n.roster.mu.Lock()
 	_, err := client.Status(t.Context())
-	n.mu.Unlock()
+	n.roster.mu.Unlock()
 	if want := fmt.Sprintf("process %d, has not answered for 50ms", os.Getpid()); !errors.Is(err, errHung) ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -161,31 +160,6 @@ type ScoredRows struct {
 	Labels   string            `json:"labels,omitempty"`
 	Scores   []byte            `json:"scores"`
 	Others   map[string][]byte `json:"others,omitempty"` // by what the other models are called
-}
-
-// serveFigures makes figures of scores that the owner sends.
-func (n *Node) serveFigures(r *http.Request, _ url.Values) (any, error) {
-	var asked ScoredRows
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxScores)).Decode(&asked); err != nil {
-		return nil, err
-	}
-	if err := n.refreshOwn(r.Context(), asked.Table, byCommand("hanse figures", personOf(r))); err != nil {
-		return nil, err
-	}
-	return n.columns.FiguresOf(asked.Training, asked.Table, asked.Labels, asked.Scores, asked.Others)
-}
-
-// serveThreshold has a rule choose the threshold of a model.
-func (n *Node) serveThreshold(_ *http.Request, q url.Values) (any, error) {
-	var h keys.Hash
-	if err := h.UnmarshalText([]byte(q.Get("model"))); err != nil {
-		return nil, err
-	}
-	rule, err := figures.ParseRule(q.Get("rule"))
-	if err != nil {
-		return nil, err
-	}
-	return n.columns.SetRule(h, rule)
 }
 
 // Figures returns the figures of scored rows.

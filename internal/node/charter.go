@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/keys"
@@ -10,40 +11,18 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// underCharter checks a contract against the charter in force here: each party's name stands for the key that the
-// charter gives it, the job keeps the charter's rules, and no two who hold shares are affiliated. A contract that was
-// right under an earlier version may be wrong now: a key was revoked, or a rule became stricter. So every step that
-// acts on a contract asks first: before it is kept, signed and started, and before each session.
-func (n *Node) underCharter(c *contract.Contract) error {
-	charter := n.currentCharter()
-	members, err := c.Job.Members(&charter.Charter)
-	if err != nil {
-		return n.outside("", "%v: version %d of the charter is in force", err, charter.Version)
-	}
-	for i, m := range members {
-		given := c.Parties[i].ID
-		if given == m.ID {
-			continue
-		}
-		if r, ok := charter.RevokedID(given); ok {
-			return n.outside(m.Name, "the contract of job %q names the key %s for %s, which version %d of charter %q has "+
-				"revoked (%s): propose the job anew",
-				c.Job.Name, given.Short(), m.Name, charter.Version, charter.Name, r.Reason)
-		}
-		return n.outside(m.Name, "the contract of job %q names the key %s for %s: the key of %s in charter %q, version %d, "+
-			"is %s",
-			c.Job.Name, given.Short(), m.Name, m.Name, charter.Name, charter.Version, m.ID.Short())
-	}
-	kind, err := n.kindOf(c.Job)
-	if err == nil {
-		err = kind.Stands(c.Job)
-	}
-	return faults.OrElse(fault.CodeCharter, err)
+// member is who this member is: its key, and the charter that is in force.
+type member struct {
+	config *Config
+
+	mu       sync.Mutex
+	charter  *keys.SignedCharter
+	lastName string // of this member in a charter
 }
 
 // outside is the fault of a contract that does not stand under the charter in force. It names the party for whose sake,
 // unless party is empty.
-func (n *Node) outside(party, format string, args ...any) error {
+func (n *member) outside(party, format string, args ...any) error {
 	f := &faults.Error{Code: fault.CodeCharter, Err: fmt.Errorf(format, args...),
 		Numbers: []int64{int64(n.currentCharter().Version)}}
 	if party != "" {
@@ -53,7 +32,7 @@ func (n *Node) outside(party, format string, args ...any) error {
 }
 
 // SetCharter takes a new version of the charter into use. Contracts that do not stand under it go no further.
-func (n *Node) SetCharter(f keys.InForce) {
+func (n *member) SetCharter(f keys.InForce) {
 	c := f.Charter()
 	n.mu.Lock()
 	n.charter = c
@@ -68,17 +47,17 @@ func (n *Node) SetCharter(f keys.InForce) {
 }
 
 // currentCharter returns the charter in force.
-func (n *Node) currentCharter() *keys.SignedCharter {
+func (n *member) currentCharter() *keys.SignedCharter {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.charter
 }
 
 // Charter returns the charter that is in force here.
-func (n *Node) Charter() *keys.SignedCharter { return n.currentCharter() }
+func (n *member) Charter() *keys.SignedCharter { return n.currentCharter() }
 
 // name returns this member's name in the charter, or, once its key has left it, the last that it had.
-func (n *Node) name() string {
+func (n *member) name() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if m, ok := n.charter.Member(n.config.Key.ID()); ok {
@@ -88,7 +67,7 @@ func (n *Node) name() string {
 }
 
 // nameIn returns this member's name in a contract, whatever a later charter calls it.
-func (n *Node) nameIn(c *contract.Contract) string {
+func (n *member) nameIn(c *contract.Contract) string {
 	i := partyWith(c, n.config.Key.ID())
 	if i < 0 {
 		i = max(0, c.Job.Index(n.name())) // of an earlier key of this member: to be shown, and for nothing else
@@ -97,7 +76,7 @@ func (n *Node) nameIn(c *contract.Contract) string {
 }
 
 // isOurs reports whether a contract names this node's key. A folder may hold jobs of an earlier key.
-func (n *Node) isOurs(c *contract.Contract) bool { return partyWith(c, n.config.Key.ID()) >= 0 }
+func (n *member) isOurs(c *contract.Contract) bool { return partyWith(c, n.config.Key.ID()) >= 0 }
 
 // partyWith finds a key among a contract's parties, -1 when it is none's.
 func partyWith(c *contract.Contract, id keys.ID) int {
@@ -105,9 +84,17 @@ func partyWith(c *contract.Contract, id keys.ID) int {
 }
 
 // memberName names a member for messages.
-func (n *Node) memberName(id keys.ID) string {
+func (n *member) memberName(id keys.ID) string {
 	if m, ok := n.currentCharter().Member(id); ok {
 		return m.Name
 	}
 	return id.Short()
+}
+
+// countsFor is whom a call counts for: a member, or everybody who is none.
+func (n *member) countsFor(from keys.ID) keys.ID {
+	if _, ok := n.currentCharter().Member(from); ok {
+		return from
+	}
+	return keys.ID{}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/faults"
@@ -20,14 +19,14 @@ import (
 
 // coordinate brings a job that this node has consented to, to its end: it collects the others' signatures, runs
 // sessions until one ends well, and has the end signed by all. What it had reached before a crash it takes up.
-func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error) {
+func (n *proposer) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error) {
 	driving, cancel := context.WithCancel(ctx)
 	defer cancel()
-	n.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
+	n.life.work.Go(func() { // whoever waits for a party that is away need not, once the job has ended
 		select {
 		case <-s.Final():
 			cancel()
-		case <-n.ctx.Done():
+		case <-n.life.ctx.Done():
 			cancel()
 		case <-driving.Done():
 		}
@@ -39,8 +38,8 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 			// All parties are told first, those who are there.
 			telling, cancel := context.WithCancel(ctx)
 			defer cancel()
-			defer context.AfterFunc(n.ctx, cancel)()
-			away := n.sendEnding(telling, s)
+			defer context.AfterFunc(n.life.ctx, cancel)()
+			away := n.keeper.sendEnding(telling, s)
 			if err := s.EndedError(); err != nil {
 				return nil, err
 			}
@@ -52,16 +51,16 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 			report.Away = away
 			return report, nil
 		case ctx.Err() != nil:
-			return nil, errors.Join(ctx.Err(), n.apply(s, job.Shown{State: job.Paused, Reason: "this node was stopped"}))
+			return nil, errors.Join(ctx.Err(), n.keeper.apply(s, job.Shown{State: job.Paused, Reason: "this node was stopped"}))
 		case err != nil && faults.Permanent(err):
 			before := s.EndedError()
-			err = errors.Join(err, n.giveUp(s, err))
+			err = errors.Join(err, n.keeper.giveUp(s, err))
 			if s.Ending() != nil {
 				return nil, cmp.Or(before, err)
 			}
-			n.paused(s, err) // its end cannot be stored yet
+			n.runner.paused(s, err) // its end cannot be stored yet
 		case err != nil:
-			n.paused(s, err)
+			n.runner.paused(s, err)
 		}
 		if err := pause(driving, wait); err != nil && s.Ending() == nil {
 			return nil, err
@@ -70,9 +69,9 @@ func (n *Node) coordinate(ctx context.Context, s *jobState) (*jobs.Report, error
 }
 
 // attempt takes a job as far as it goes in one session.
-func (n *Node) attempt(ctx context.Context, s *jobState) error {
+func (n *proposer) attempt(ctx context.Context, s *jobState) error {
 	c := s.Contract()
-	if err := n.underCharter(c); err != nil {
+	if err := n.algorithms.underCharter(c); err != nil {
 		return err
 	}
 	f, agreed := s.InForce()
@@ -88,7 +87,7 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		return err
 	}
 
-	if err := n.mayStart(s); err != nil {
+	if err := n.sessions.mayStart(s); err != nil {
 		return err
 	}
 
@@ -102,7 +101,8 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 	if err != nil || s.Ending() != nil {
 		return err
 	}
-	if err := n.apply(s, job.Opened{Number: coming.number, Closes: coming.closes, Now: n.config.Now()}); err != nil {
+	opened := job.Opened{Number: coming.number, Closes: coming.closes, Now: n.config.Now()}
+	if err := n.keeper.apply(s, opened); err != nil {
 		return err
 	}
 	request := startRequest{Contract: string(f.Contract().Text()), Number: coming.number, Closes: coming.closes}
@@ -110,15 +110,16 @@ func (n *Node) attempt(ctx context.Context, s *jobState) error {
 		return err
 	}
 
-	session, active, _ := n.enterSession(ctx, s)
+	session, active, _ := n.sessions.enterSession(ctx, s)
 	if s.Ending() == nil { // it may have, in the moment before
-		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("session %d starts", coming.number)})
-		_, err = n.session(session, s, f, coming.number, coming.closes)
+		n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventState, Text: fmt.Sprintf("session %d starts", coming.number)})
+		_, err = n.runner.session(session, s, f, coming.number, coming.closes)
 		if ending := s.Awaited(); ending != nil { // another party had all sign
-			err = n.adopt(s, ending)
+			err = n.keeper.adopt(s, ending)
 		}
 	}
-	n.leaveSession(s, active)
+	n.sessions.leaveSession(s, active)
+	n.workers.removeParts(s)
 	if err != nil {
 		return err
 	}
@@ -141,10 +142,10 @@ type coming struct {
 }
 
 // settleAll is settle at the coordinator, which waits first until no other party is in the last session any more.
-func (n *Node) settleAll(ctx context.Context, s *jobState) (done bool, behind string, err error) {
+func (n *proposer) settleAll(ctx context.Context, s *jobState) (done bool, behind string, err error) {
 	finished := s.Record().Finished
 	if finished == 0 {
-		return n.settle(ctx, s)
+		return n.keeper.settle(ctx, s)
 	}
 	await := n.awaitOthers
 	if s.Contract().Job.OverClients() {
@@ -153,17 +154,17 @@ func (n *Node) settleAll(ctx context.Context, s *jobState) (done bool, behind st
 	if left, err := await(ctx, s, finished); left != "" || err != nil {
 		return false, left, err
 	}
-	return n.settle(ctx, s)
+	return n.keeper.settle(ctx, s)
 }
 
 // awaitOthers waits, in a job over columns, until the session has ended at all who are there: the last countersignature
 // does not come to all at once. One that has left it before needs another session: it is returned.
-func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
+func (n *proposer) awaitOthers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
 	c := s.Contract()
 	since, told, wait := time.Now(), time.Now(), retryEvery/100
-	for _, p := range n.othersOf(c) {
+	for _, p := range n.asker.othersOf(c) {
 		for on := true; on; {
-			switch n.placeIn(ctx, s, p, number) {
+			switch n.asker.placeIn(ctx, s, p, number) {
 			case placeOn:
 			case placeLeft:
 				return p.Name, nil
@@ -173,7 +174,7 @@ func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (lef
 			}
 			if time.Since(told) >= 5*jobs.WaitReport {
 				told = time.Now()
-				n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: []string{p.Name}, Since: since,
+				n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Who: []string{p.Name}, Since: since,
 					Text: fmt.Sprintf("waiting for %s to end session %d%s", p.Name, number, lasting(since))})
 			}
 			if err := pause(ctx, wait); err != nil {
@@ -187,7 +188,7 @@ func (n *Node) awaitOthers(ctx context.Context, s *jobState, number uint32) (lef
 
 // awaitServers waits, in a job over clients, for the other servers' parts of a session. One that has left the session,
 // and is there, needs another one: it is returned. One that stays away is left out.
-func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
+func (n *proposer) awaitServers(ctx context.Context, s *jobState, number uint32) (left string, err error) {
 	c := s.Contract()
 	since, told := time.Now(), time.Time{}
 	for {
@@ -196,15 +197,15 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 			if !c.Job.Serves(i) || p.ID == n.config.Key.ID() {
 				continue
 			}
-			switch n.placeIn(ctx, s, p, number) {
+			switch n.asker.placeIn(ctx, s, p, number) {
 			case placeOn:
 				behind = append(behind, p.Name)
 			case placeAway:
 				if time.Since(since) < cmp.Or(n.config.AwayTime, awayTime) {
 					behind = append(behind, p.Name+", who is away")
 				} else {
-					n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: fmt.Sprintf("%s stays away: the job ends without "+
-						"the rest of its part", p.Name)})
+					n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventWarning, Text: fmt.Sprintf("%s stays away: the job ends "+
+						"without the rest of its part", p.Name)})
 				}
 			case placeLeft:
 				return p.Name, nil
@@ -215,7 +216,7 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 		}
 		if time.Since(told) >= 5*jobs.WaitReport {
 			told = time.Now()
-			n.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since,
+			n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since,
 				Text: fmt.Sprintf("waiting for %s to end its part%s", strings.Join(behind, ", "), lasting(since))})
 		}
 		if err := pause(ctx, retryEvery); err != nil {
@@ -227,45 +228,20 @@ func (n *Node) awaitServers(ctx context.Context, s *jobState, number uint32) (le
 // awayTime is how long the end of a job over clients waits for a server that is away.
 const awayTime = time.Minute
 
-// place is where another party stands in a session.
-type place int
-
-const (
-	placeEnded place = iota // its part is done
-	placeAway               // nobody can say
-	placeOn                 // it is in it
-	placeLeft               // it has left it, and is there for another
-)
-
-// placeIn asks another party where it stands in a session.
-func (n *Node) placeIn(ctx context.Context, s *jobState, p contract.Party, number uint32) place {
-	var r standing
-	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.Contract().Hash()}, &r, nil)
-	switch {
-	case err != nil:
-		return placeAway
-	case r.Ending != nil || r.Finished >= number:
-		return placeEnded
-	case r.On && r.Session == number:
-		return placeOn
-	}
-	return placeLeft
-}
-
 // awaitAll waits until every party is there. Where all keep their parts of one session, which broke before all had
 // signed what passed, the next is a closing one: nothing is computed in it, and nothing opens.
-func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
+func (n *proposer) awaitAll(ctx context.Context, s *jobState) (next coming, err error) {
 	record, members, listen := s.Record(), s.Contract().Members(), n.teller(s)
 	next.number, next.closes = record.Session, record.Stored
 	answers := make([]consentResponse, len(members))
-	err = n.together(ctx, members, func(ctx context.Context, i int) error {
+	err = n.asker.together(ctx, members, func(ctx context.Context, i int) error {
 		request, r := consentRequest{Contract: string(s.Text())}, &answers[i]
-		if err := n.ask(ctx, members[i], methodConsent, request, r, listen); err != nil {
+		if err := n.asker.ask(ctx, members[i], methodConsent, request, r, listen); err != nil {
 			return err
 		}
 		switch {
 		case r.Ending != nil:
-			return cmp.Or(n.adoptText(s, r.Ending), errEnded)
+			return cmp.Or(n.keeper.adoptText(s, r.Ending), errEnded)
 		case r.Signature == nil:
 			return faults.Errorf(fault.CodeUnsigned, "%s lost its record of who had consented: a person there runs "+
 				"hanse approve %s", members[i].Name, s.Contract().Job.Name)
@@ -290,7 +266,7 @@ func (n *Node) awaitAll(ctx context.Context, s *jobState) (next coming, err erro
 }
 
 // awaitEnough waits, in a job over clients, for the other servers, and until every server could have enough clients.
-func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
+func (n *proposer) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 	for since := time.Now(); ; {
 		next := n.whoIsThere(ctx, s, -1)
 		if s.Ending() != nil {
@@ -300,10 +276,10 @@ func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 		if missing == "" {
 			return next, nil
 		}
-		if err := n.remark(s, missing); err != nil {
+		if err := n.keeper.remark(s, missing); err != nil {
 			return next, err
 		}
-		n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
+		n.roster.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWaiting, Since: since, Text: missing})
 		if err := pause(ctx, jobs.WaitReport); err != nil {
 			return next, err
 		}
@@ -311,16 +287,16 @@ func (n *Node) awaitEnough(ctx context.Context, s *jobState) (coming, error) {
 }
 
 // whoIsThere asks the clients of a server, or all parties for -1, whether they are there and stand by the contract.
-func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next coming) {
+func (n *proposer) whoIsThere(ctx context.Context, s *jobState, server int) (next coming) {
 	answers := make([]*consentResponse, len(s.Contract().Parties))
-	n.eachOther(s.Contract(), func(i int) {
+	n.asker.eachOther(s.Contract(), func(i int) {
 		if server >= 0 && s.Contract().Job.ServerOf(i) != server {
 			return
 		}
-		r, err := n.askOnce(ctx, s, i)
+		r, err := n.asker.askOnce(ctx, s, i)
 		switch {
 		case err == nil && r.Ending != nil:
-			err = n.adoptText(s, r.Ending)
+			err = n.keeper.adoptText(s, r.Ending)
 		case err == nil && r.Signature != nil:
 			answers[i] = &r
 		}
@@ -342,12 +318,12 @@ func (n *Node) whoIsThere(ctx context.Context, s *jobState, server int) (next co
 }
 
 // tooFew says who is missing for a session over clients, of one server or of any for -1, or nothing.
-func (n *Node) tooFew(s *jobState, there []int, server int) string {
+func (n *proposer) tooFew(s *jobState, there []int, server int) string {
 	c, count := s.Contract(), make(map[int]int)
 	for _, i := range there {
 		count[c.Job.ServerOf(i)]++
 	}
-	least := c.Job.Contributors(n.currentCharter().Rules)
+	least := c.Job.Contributors(n.member.currentCharter().Rules)
 	if c.Job.Privacy == keys.PrivacyPublished { // nothing is protected, and a sum of two is as good as any
 		least = 2
 	}
@@ -366,28 +342,28 @@ func (n *Node) tooFew(s *jobState, there []int, server int) string {
 
 // sendStart tells parties to open a session. Over columns every one must, and is waited for; over clients one that has
 // gone meanwhile is left out.
-func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest, there []int) error {
+func (n *proposer) sendStart(ctx context.Context, s *jobState, request startRequest, there []int) error {
 	c := s.Contract()
 	if c.Job.OverClients() {
-		n.eachOther(c, func(i int) {
+		n.asker.eachOther(c, func(i int) {
 			if !slices.Contains(there, i) {
 				return
 			}
 			calling, cancel := context.WithTimeout(ctx, askTime)
 			defer cancel()
-			if err := n.call(calling, c.Members()[i], methodStart, request, new(startResponse)); err != nil {
+			if err := n.asker.call(calling, c.Members()[i], methodStart, request, new(startResponse)); err != nil {
 				n.config.Log.Debug("a party does not start a session", "party", c.Parties[i].Name, "error", err)
 			}
 		})
 		return nil
 	}
 	listen := n.teller(s)
-	err := n.together(ctx, c.Members(), func(ctx context.Context, i int) error {
+	err := n.asker.together(ctx, c.Members(), func(ctx context.Context, i int) error {
 		var r startResponse
-		if err := n.ask(ctx, c.Members()[i], methodStart, request, &r, listen); err != nil || r.Ending == nil {
+		if err := n.asker.ask(ctx, c.Members()[i], methodStart, request, &r, listen); err != nil || r.Ending == nil {
 			return err
 		}
-		return cmp.Or(n.adoptText(s, r.Ending), errEnded)
+		return cmp.Or(n.keeper.adoptText(s, r.Ending), errEnded)
 	})
 	if errors.Is(err, errEnded) {
 		return nil
@@ -395,38 +371,48 @@ func (n *Node) sendStart(ctx context.Context, s *jobState, request startRequest,
 	return err
 }
 
-// askTime bounds one question to a party that may be gone.
-const askTime = 10 * time.Second
-
-// askOnce asks a party for its consent to a contract in force, once. With a signature it is there, and stands by it.
-func (n *Node) askOnce(ctx context.Context, s *jobState, party int) (consentResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	var r consentResponse
-	p := s.Contract().Members()[party]
-	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.Text())}, &r)
-	if !errors.Is(err, context.Canceled) {
-		s.watched.answered(p.Name, r.Signature != nil || r.Ending != nil, err)
-	}
-	return r, err
+// Launch is the proposer's own consent: it collects the other parties' and runs the job to its
+// end, through pauses. listen gets the job's events.
+func (n *proposer) Launch(ctx context.Context, h keys.Hash, listen func(jobs.Event)) (*jobs.Report, error) {
+	return n.launch(ctx, h, "", listen)
 }
 
-// atOnce is how many parties are called at the same time.
-const atOnce = 16
-
-// eachOther runs f for every party but this one, several at a time, and returns when all are done.
-func (n *Node) eachOther(c *contract.Contract, f func(i int)) {
-	var calls sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i, p := range c.Parties {
-		if p.ID == n.config.Key.ID() {
-			continue
-		}
-		slots <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
+// launch is Launch by a person, whom the system knows by that name.
+func (n *proposer) launch(
+	ctx context.Context, h keys.Hash, person string, listen func(jobs.Event),
+) (*jobs.Report, error) {
+	s, ok := n.roster.job(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	calls.Wait()
+	n.life.work.Add(1) // Run waits for it
+	defer n.life.work.Done()
+	n.roster.listen(h, listen)
+	defer n.roster.listen(h, nil)
+	var err error
+	if j := s.Contract().Job; j.Task == contract.TaskAlign && s.State() == job.Proposed {
+		err = n.freeName(j.Name) // which another command may have taken since
+	}
+	if err != nil {
+		s.abandoned.Store(true)
+		return nil, err
+	}
+	if n.config.Policy.ApprovalsWanted() > 0 {
+		err = n.consents.awaitApprovals(ctx, s)
+	} else if _, err = n.consents.consentHere(s, Decision{Contract: h, Yes: true, Person: person}); err != nil {
+		s.abandoned.Store(true) // nobody else knows of it: see look
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.coordinate(ctx, s)
+}
+
+// drive coordinates a job that no command waits for.
+func (n *proposer) drive(ctx context.Context, s *jobState) {
+	n.life.work.Go(func() {
+		if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
+			n.config.Log.Error("job ended", "job", s.Contract().Job.Name, "error", err)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/hanse-project/hanse/internal/node/job"
@@ -32,8 +31,8 @@ type Decided struct {
 }
 
 // Decide takes a person's decision on a proposed job. A job of this node's own whose record was damaged goes on then.
-func (n *Node) Decide(d Decision) (Decided, error) {
-	s, ok := n.job(d.Contract)
+func (n *proposer) Decide(d Decision) (Decided, error) {
+	s, ok := n.roster.job(d.Contract)
 	if !ok {
 		return Decided{}, fmt.Errorf("this node has no job %s", d.Contract.Short())
 	}
@@ -42,27 +41,16 @@ func (n *Node) Decide(d Decision) (Decided, error) {
 	}
 	decided := Decided{Contract: d.Contract.String(), Name: s.Contract().Job.Name, Self: s.Self(),
 		State: s.State()}
-	decided.Approved, decided.Approvals = n.approvedBy(s), n.config.Policy.ApprovalsWanted()
+	decided.Approved, decided.Approvals = n.consents.approvedBy(s), n.config.Policy.ApprovalsWanted()
 	return decided, nil
 }
 
-// CheckReason refuses what is no reason to end a job: nothing, or more than the other parties are told.
-func CheckReason(reason string) error {
-	switch n := len(reason); {
-	case contract.PlainReason(reason) == "":
-		return errors.New("the reason is empty, and the other parties are told why: give one")
-	case n > contract.MaxReason:
-		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
-	}
-	return nil
-}
-
 // decide carries a decision out.
-func (n *Node) decide(s *jobState, d Decision) error {
+func (n *proposer) decide(s *jobState, d Decision) error {
 	if d.Yes {
-		idle, err := n.consentHere(s, d)
+		idle, err := n.consents.consentHere(s, d)
 		if idle && s.Contract().Job.Proposer == s.Self() {
-			n.drive(n.ctx, s)
+			n.drive(n.life.ctx, s)
 		}
 		return err
 	}
@@ -72,5 +60,5 @@ func (n *Node) decide(s *jobState, d Decision) error {
 	if err := CheckReason(d.Reason); err != nil {
 		return err
 	}
-	return n.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Reason: d.Reason}, "")
+	return n.keeper.conclude(s, contract.Ending{Outcome: contract.OutcomeRefused, Reason: d.Reason}, "")
 }

@@ -7,25 +7,15 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/disk"
-	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/protocol/transcript"
-)
-
-// How often a node looks at its disk.
-const (
-	tidyEvery    = 24 * time.Hour   // for payloads that are older than the policy keeps them, by the node's clock
-	measureEvery = 10 * time.Second // how much its folder holds, where there is a quota
-	// the same under the default one: what begins measures, too
-	measureRarely = time.Minute
 )
 
 // From which parts of the quota on the owner is warned, and nothing begins any more: a session that began in what is
@@ -104,7 +94,7 @@ func (d *folder) moved() error {
 }
 
 // Moved returns an error with ErrMoved where the node's folder is not its own any more.
-func (n *Node) Moved() error { return n.disk.moved() }
+func (n *sessions) Moved() error { return n.disk.moved() }
 
 // tryWrite writes a file into a folder, and deletes it.
 func tryWrite(dir string) error {
@@ -239,74 +229,4 @@ func (d *folder) known() Disk {
 }
 
 // Disk measures the node's folder.
-func (n *Node) Disk() (Disk, error) { return n.disk.measure() }
-
-// tidy deletes the payloads of jobs that ended longer ago than the policy keeps them. Chain, digests and signatures
-// stay, so that an audit verifies all but the payloads, and says so.
-func (n *Node) tidy() error {
-	keep, limited := n.config.Policy.KeepsPayloads()
-	if !limited {
-		return nil
-	}
-	now := n.config.Now()
-	var errs []error
-	for _, s := range n.allJobs() {
-		r := s.Record()
-		ended := r.Ended
-		if ended.IsZero() { // its record was damaged
-			ended = s.endedAt()
-		}
-		if s.Ending() == nil || n.inSession(s) || ended.IsZero() || now.Before(ended.Add(keep)) {
-			continue
-		}
-		if there, err := s.dropPayloads(); err != nil {
-			errs = append(errs, fmt.Errorf("job %q: %w", s.Contract().Job.Name, err))
-		} else if there {
-			n.config.Log.Info("payloads were deleted, as the policy says", "job", s.Contract().Job.Name, "contract",
-				s.Contract().Hash().Short(), "keep_payloads", n.config.Policy.KeepPayloads)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// dropPayloads deletes the payloads of the job's transcripts, those of its shards too, and reports whether there were
-// any. A crash leaves all of a transcript's or none: what is under another name is swept up.
-func (s *jobState) dropPayloads() (there bool, err error) {
-	old := s.vault.Path(PayloadFolder + durable.Suffix)
-	for _, folder := range append(s.shardPayloads(), s.vault.Path(PayloadFolder)) {
-		if _, err := os.Stat(folder); err != nil {
-			if skipGone(err) == nil {
-				continue
-			}
-			return there, err
-		}
-		there = true
-		if err := errors.Join(os.RemoveAll(old), os.Rename(folder, old), durable.SyncDir(filepath.Dir(folder)),
-			os.RemoveAll(old)); err != nil {
-			return there, err
-		}
-	}
-	return there, nil
-}
-
-// rounds is when the disk is looked at next; the zero value is at once.
-type rounds struct{ tidy, measure time.Time }
-
-// keep tidies and measures a node's folder when it is time.
-func (h *rounds) keep(n *Node) {
-	if now := n.config.Now(); !now.Before(h.tidy) {
-		h.tidy = now.Add(tidyEvery)
-		if err := n.tidy(); err != nil {
-			n.config.Log.Error("old payloads could not be deleted", "error", err)
-		}
-	}
-	if now := time.Now(); n.disk.quota > 0 && !now.Before(h.measure) {
-		h.measure = now.Add(measureEvery)
-		if n.disk.plain { // nothing that is under way hangs on it
-			h.measure = now.Add(measureRarely)
-		}
-		if _, err := n.disk.measure(); err != nil {
-			n.config.Log.Error("the node's folder could not be measured", "error", err)
-		}
-	}
-}
+func (n *sessions) Disk() (Disk, error) { return n.disk.measure() }

@@ -5,12 +5,26 @@
 //
 // What a job computes is not here: a job is a jobs.Task, which runs in a jobs.Session.
 //
-//	propose.go   describe, collect consent           policy.go, charter.go   may it, under policy and charter
-//	coordinate.go  sessions, one after the other
-//	lifecycle.go, run.go   one session at this node    ending.go             how a job ends, at all parties
-//	state.go     what is on the disk                   serve.go, rates.go    what other members may ask
-//	socket.go, client.go, caller.go                    the owner's commands
-//	algorithms.go  which package runs each algorithm (jobs/columns, jobs/clients)
+// What has come of a job is not here either: package job decides what an event does to it, writes that, and says what
+// follows. The node is made of parts. Each owns a piece of state, with a lock of its own, and calls only parts that
+// stand below it here:
+//
+//	socket      the owner's commands                      socket.go, caller.go, workerkeys.go; client.go sends them
+//	views       what the owner sees                       status.go, listing.go, card.go, audited.go, page.go, remove.go
+//	tender      jobs that nobody else drives, the disk    tend.go
+//	answers     what other members may ask                serve.go, rates.go; the messages are in wire.go
+//	proposer    propose, collect consent, coordinate      propose.go, coordinate.go, decide.go, rehearsal.go
+//	runner      one session at this party                 lifecycle.go, run.go, recorder.go
+//	consents    policy, persons, approvals, tables        proposals.go, policy.go, approvals.go, tables.go, limits.go
+//	digests     what the owner reads before a consent     notes.go
+//	keeper      events, what follows of them, the end     ending.go, keeper.go, own_ids.go
+//	workers     those that shards run on                  shards.go
+//	accounts    what jobs have told of this node's rows   ledger.go
+//	sessions    which are on, and the room for them       sessions.go, memory.go, disk.go
+//	roster      the jobs at this node, who hears of them  roster.go, state.go, files.go, forecast.go
+//	asker       calls to other members                    ask.go
+//	algorithms  which package runs which, the tables      algorithms.go
+//	member      who this member is, its charter           charter.go, in_words.go, kept.go
 //
 // A job's life, the same at every party:
 //

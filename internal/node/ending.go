@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
+	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
+	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
@@ -22,59 +21,12 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// The control methods about a job's end.
-const (
-	methodStanding = "job/standing" // contract -> how the job stands: its end, or its last session
-	methodPart     = "job/part"     // contract -> digest of what this party keeps of the session it has finished
-	methodSign     = "job/sign"     // contract, unsigned ending -> signature
-	methodEnd      = "job/end"      // contract, ending in force -> the ending that stands here
-)
-
 // partDomain separates digests of model parts from all others.
 const partDomain = "hanse model part v1"
 
-// standingRequest names a job by its contract.
-type standingRequest struct {
-	Contract keys.Hash `cbor:"1,keyasint"`
-}
-
-// standing is how a job stands at a party.
-type standing struct {
-	State    string `cbor:"1,keyasint"`
-	Session  uint32 `cbor:"2,keyasint"`
-	Ending   []byte `cbor:"3,keyasint,omitempty"` // text of the ending in force, if there is one
-	Finished uint32 `cbor:"4,keyasint,omitempty"` // the last session that ended well there
-	On       bool   `cbor:"5,keyasint,omitempty"` // a session is on there
-	Why      []byte `cbor:"6,keyasint,omitempty"` // the fault that keeps it from going on, if there is one
-}
-
-// partResponse commits a party to what it keeps of a session; zero while it has finished none.
-type partResponse struct {
-	Session uint32    `cbor:"1,keyasint"`
-	Digest  keys.Hash `cbor:"2,keyasint"`
-	Ending  []byte    `cbor:"3,keyasint,omitempty"`
-}
-
-// endingRequest carries an ending, or what is to be signed of one.
-type endingRequest struct {
-	Contract keys.Hash `cbor:"1,keyasint"`
-	Ending   []byte    `cbor:"2,keyasint"`
-}
-
-// signResponse is a signature on an ending, or the one that stands already.
-type signResponse struct {
-	Signature []byte `cbor:"1,keyasint,omitempty"`
-	Ending    []byte `cbor:"2,keyasint,omitempty"`
-}
-
-// endingResponse is the ending that stands at a party after it was told of one.
-type endingResponse struct {
-	Ending []byte `cbor:"1,keyasint"`
-}
-
 // partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The
 // salt follows from the node's key: whoever sees the digest can test no guess by it.
-func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
+func (n *keeper) partDigest(s *jobState) (keys.Hash, error) {
 	var data []byte
 	var err error
 	if job := s.Contract().Job; job.Task == contract.TaskPredict {
@@ -102,7 +54,7 @@ func (n *Node) partDigest(s *jobState) (keys.Hash, error) {
 
 // checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where
 // they differ.
-func (n *Node) checkPart(s *jobState, file string) error {
+func (n *keeper) checkPart(s *jobState, file string) error {
 	ending := s.Ending()
 	if ending == nil || ending.Outcome != contract.OutcomeDone {
 		return faults.Errorf(fault.CodeUnsigned, "job %q is not done at this node yet: hanse result %s --wait waits for it",
@@ -121,7 +73,7 @@ func (n *Node) checkPart(s *jobState, file string) error {
 
 // conclude ends a job by this party's word, in which the outcome and why stand: nothing but done stands against it. All
 // are told. cause is the full text where this node's own fault ended the job, and else empty.
-func (n *Node) conclude(s *jobState, word contract.Ending, cause string) error {
+func (n *keeper) conclude(s *jobState, word contract.Ending, cause string) error {
 	word.By, word.Reason = s.Self(), contract.PlainReason(word.Reason)
 	e, err := contract.NewEnding(s.Contract(), word)
 	if err != nil {
@@ -131,7 +83,7 @@ func (n *Node) conclude(s *jobState, word contract.Ending, cause string) error {
 	if err := n.end(s, e, cause); err != nil {
 		return err
 	}
-	n.work.Go(func() { n.sendEnding(n.ctx, s) })
+	n.life.work.Go(func() { n.sendEnding(n.life.ctx, s) })
 	return nil
 }
 
@@ -142,17 +94,17 @@ func abandoned() contract.Ending {
 
 // adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
 // more.
-func (n *Node) adopt(s *jobState, e *contract.Ending) error { return n.end(s, e, "") }
+func (n *keeper) adopt(s *jobState, e *contract.Ending) error { return n.end(s, e, "") }
 
 // end is adopt, with the cause of conclude.
-func (n *Node) end(s *jobState, e *contract.Ending, cause string) error {
+func (n *keeper) end(s *jobState, e *contract.Ending, cause string) error {
 	if err := e.InForce(s.Contract()); err != nil { // before anybody hears of it
 		return err
 	}
 	ended := job.Ended{Ending: e, Cause: cause, Adds: n.ownIDsAfter(s, e), Now: n.config.Now().UTC().Round(0)}
 	if s.Ending() == nil {
 		for _, text := range ended.Adds {
-			n.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWarning, Text: text})
+			n.roster.notify(s.Contract().Hash(), jobs.Event{Kind: jobs.EventWarning, Text: text})
 		}
 	}
 	if report, err := s.loadReport(); e.Outcome == contract.OutcomeDone && (report == nil || err != nil) {
@@ -176,52 +128,8 @@ func (s *jobState) missed() *jobs.Report {
 	return r
 }
 
-// spread sends the ending that stands to the others.
-func (n *Node) spread(s *jobState) {
-	if !s.spreading.CompareAndSwap(false, true) {
-		return
-	}
-	n.work.Go(func() {
-		defer s.spreading.Store(false)
-		n.sendEnding(n.ctx, s)
-	})
-}
-
-// stopSession stops the session that is on.
-func (n *Node) stopSession(s *jobState) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if active := n.sessions[s.Contract().Hash()]; active != nil {
-		active.cancel()
-	}
-}
-
-// erase erases what a job that has ended no longer needs.
-func (n *Node) erase(s *jobState) error {
-	err := columns.Clean(s.vault)
-	n.endWorkers(s)
-	n.strike(s)
-	s.counted.forget()
-	return err
-}
-
-// announce tells the owner how a job ended.
-func (n *Node) announce(s *jobState, e *contract.Ending) {
-	c := s.Contract()
-	if e.Outcome != contract.OutcomeDone {
-		n.notify(c.Hash(), jobs.Event{Kind: jobs.EventError, Text: job.EndingText(c, e, s.Self())})
-		return
-	}
-	report, err := s.loadReport()
-	if report == nil || err != nil { // it was kept with the ending: the disk is failing
-		report = s.missed()
-	}
-	n.notify(c.Hash(), jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds),
-		Report: report})
-}
-
 // adoptText is adopt for an ending that came from another party.
-func (n *Node) adoptText(s *jobState, text []byte) error {
+func (n *keeper) adoptText(s *jobState, text []byte) error {
 	e, err := contract.ParseEnding(s.Contract(), text)
 	if err != nil {
 		return err
@@ -230,14 +138,14 @@ func (n *Node) adoptText(s *jobState, text []byte) error {
 }
 
 // sendEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
-func (n *Node) sendEnding(ctx context.Context, s *jobState) (away []string) {
+func (n *keeper) sendEnding(ctx context.Context, s *jobState) (away []string) {
 	request := endingRequest{Contract: s.Contract().Hash(), Ending: s.Ending().Text()}
 	missed := make([]bool, len(s.Contract().Parties))
-	n.eachOther(s.Contract(), func(i int) {
+	n.asker.eachOther(s.Contract(), func(i int) {
 		var r endingResponse
 		calling, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
-		err := n.call(calling, s.Contract().Members()[i], methodEnd, request, &r)
+		err := n.asker.call(calling, s.Contract().Members()[i], methodEnd, request, &r)
 		if err == nil {
 			err = n.adoptText(s, r.Ending)
 		}
@@ -256,8 +164,8 @@ func (n *Node) sendEnding(ctx context.Context, s *jobState) (away []string) {
 
 // Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take
 // it when they are back. A proposal of another member's is refused by it.
-func (n *Node) Cancel(h keys.Hash, reason string) error {
-	s, ok := n.job(h)
+func (n *keeper) Cancel(h keys.Hash, reason string) error {
+	s, ok := n.roster.job(h)
 	if !ok {
 		return fmt.Errorf("this node has no job %s", h.Short())
 	}
@@ -281,56 +189,9 @@ func (n *Node) Cancel(h keys.Hash, reason string) error {
 	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason}, "")
 }
 
-// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
-// there.
-func (n *Node) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
-	s, ok := n.job(h)
-	if !ok {
-		return nil, faults.Errorf(fault.CodeUnknown, "has no job with contract %s", h.Short())
-	}
-	return s, n.concerns(s, from)
-}
-
-// endingOf returns the text of a job's ending, nil when it has none.
-func endingOf(s *jobState) []byte {
-	if e := s.Ending(); e != nil {
-		return e.Text()
-	}
-	return nil
-}
-
-// serveStanding says how a job stands here.
-func (n *Node) serveStanding(from keys.ID, r standingRequest) (standing, error) {
-	s, err := n.jobOf(from, r.Contract)
-	if err != nil {
-		return standing{}, err
-	}
-	on := n.inSession(s) // before the record: a session that ends in between is finished, not left
-	record := s.Record()
-	answer := standing{State: string(record.State), Session: record.Session, Ending: endingOf(s),
-		Finished: record.Finished, On: on}
-	if why := s.Why(); why != nil {
-		answer.Why = why.Encode()
-	}
-	return answer, nil
-}
-
-// servePart commits this party to what it keeps of the session that it has finished.
-func (n *Node) servePart(from keys.ID, r standingRequest) (partResponse, error) {
-	s, err := n.jobOf(from, r.Contract)
-	if err != nil {
-		return partResponse{}, err
-	}
-	if text := endingOf(s); text != nil {
-		return partResponse{Ending: text}, nil
-	}
-	session, digest, err := n.storedPart(s)
-	return partResponse{Session: session, Digest: digest}, err
-}
-
 // storedPart returns the last session that ended well here, and the digest of this party's part. Where the part is
 // damaged before all have signed for it, none is stored: another session makes it anew.
-func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
+func (n *keeper) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
 	record := s.Record()
 	if record.Finished == 0 || record.Consent == nil {
 		return 0, digest, nil
@@ -342,31 +203,10 @@ func (n *Node) storedPart(s *jobState) (session uint32, digest keys.Hash, err er
 	return 0, keys.Hash{}, n.apply(s, job.Lost{Session: record.Finished, Why: err})
 }
 
-// serveSign signs that a job is done, if the session has ended well here and this party's part is as the ending says.
-func (n *Node) serveSign(from keys.ID, r endingRequest) (signResponse, error) {
-	s, err := n.jobOf(from, r.Contract)
-	if err != nil {
-		return signResponse{}, err
-	}
-	if s.Contract().Job.OverClients() {
-		return signResponse{}, faults.Errorf(fault.CodeRequest, "that job %q is done is signed by its proposer alone, "+
-			"unasked", s.Contract().Job.Name)
-	}
-	e, err := contract.ParseEnding(s.Contract(), r.Ending)
-	if err != nil {
-		return signResponse{}, err
-	}
-	signature, err := n.signEnding(s, e)
-	if text := endingOf(s); err != nil && text != nil { // also one of this moment: several parties settle at once
-		return signResponse{Ending: text}, nil
-	}
-	return signResponse{Signature: signature}, err
-}
-
 // signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
 // countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
 // session is on its disk first: it signs one ending of each, and none once the job has ended.
-func (n *Node) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
+func (n *keeper) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
 	var digest keys.Hash
 	if s.Record().Finished == e.Session { // of another session it signs nothing
 		var err error
@@ -380,42 +220,10 @@ func (n *Node) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
 	return n.config.Key.Sign(e.Domain, e.Body), nil
 }
 
-// serveEnd takes an ending from another party, and says which stands here.
-func (n *Node) serveEnd(from keys.ID, r endingRequest) (endingResponse, error) {
-	s, err := n.jobOf(from, r.Contract)
-	if err != nil {
-		return endingResponse{}, err
-	}
-	e, err := contract.ParseEnding(s.Contract(), r.Ending)
-	if err != nil {
-		return endingResponse{}, err
-	}
-	if e.Outcome == contract.OutcomeDone && n.inSession(s) && e.InForce(s.Contract()) == nil {
-		if err := n.apply(s, job.Awaits{Ending: e}); err != nil { // for when this party's session ends
-			return endingResponse{}, err
-		}
-		// Whoever hears that all are told may go on with what the job has made: it is here then.
-		ctx, cancel := context.WithTimeout(n.ctx, leaveTime)
-		defer cancel()
-		select {
-		case <-s.Final():
-		case <-ctx.Done():
-		}
-		return endingResponse{Ending: r.Ending}, nil
-	}
-	if err := n.adopt(s, e); err != nil {
-		return endingResponse{}, err
-	}
-	return endingResponse{Ending: endingOf(s)}, nil
-}
-
-// leaveTime bounds how long an answer waits for this party to leave its session.
-const leaveTime = askTime / 2
-
 // settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
 // returns false without an error when a party has still to finish, so that another session is needed, and who says so
 // of itself. Any party may settle, and several at once: equal endings have equal bytes.
-func (n *Node) settle(ctx context.Context, s *jobState) (done bool, behind string, err error) {
+func (n *keeper) settle(ctx context.Context, s *jobState) (done bool, behind string, err error) {
 	if s.Ending() != nil {
 		return true, "", nil
 	}
@@ -427,7 +235,7 @@ func (n *Node) settle(ctx context.Context, s *jobState) (done bool, behind strin
 	e := contract.Ending{Outcome: contract.OutcomeDone, Session: session}
 	for _, p := range c.Enders() {
 		var r partResponse
-		if err := n.atParty(ctx, s, p, methodPart, standingRequest{c.Hash()}, &r, func() (err error) {
+		if err := n.asker.atParty(ctx, s, p, methodPart, standingRequest{c.Hash()}, &r, func() (err error) {
 			r.Session = e.Session
 			r.Digest, err = n.partDigest(s)
 			return err
@@ -449,7 +257,7 @@ func (n *Node) settle(ctx context.Context, s *jobState) (done bool, behind strin
 	request := endingRequest{Contract: c.Hash(), Ending: ending.Text()}
 	for _, p := range c.Enders() {
 		var r signResponse
-		if err := n.atParty(ctx, s, p, methodSign, request, &r, func() (err error) {
+		if err := n.asker.atParty(ctx, s, p, methodSign, request, &r, func() (err error) {
 			r.Signature, err = n.signEnding(s, ending)
 			return err
 		}); err != nil {
@@ -465,213 +273,114 @@ func (n *Node) settle(ctx context.Context, s *jobState) (done bool, behind strin
 	return true, "", n.adopt(s, ending)
 }
 
-// atParty asks a party once, or does what it would do when it is this one.
-func (n *Node) atParty(ctx context.Context, s *jobState, p contract.Party, method string, request, response any,
-	own func() error) error {
-	if p.ID == n.config.Key.ID() {
-		return own()
+// CheckReason refuses what is no reason to end a job: nothing, or more than the other parties are told.
+func CheckReason(reason string) error {
+	switch n := len(reason); {
+	case contract.PlainReason(reason) == "":
+		return errors.New("the reason is empty, and the other parties are told why: give one")
+	case n > contract.MaxReason:
+		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
 	}
-	calling, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	return n.call(calling, p, method, request, response)
+	return nil
 }
 
-// How often a node looks after jobs that stand still, and how long it leaves one at most between two questions.
-const (
-	tendEvery = time.Second
-	askAgain  = 15 * time.Second
-)
-
-// tend looks after the disk, and the jobs that nobody else drives: proposals that expire, and jobs whose coordinator
-// died or which ended while this node was away. It runs until ctx ends.
-func (n *Node) tend(ctx context.Context, every time.Duration) {
-	var looking sync.WaitGroup
-	defer looking.Wait()
-	slots := make(chan struct{}, atOnce)
-	var disk rounds
-	for wait := time.Duration(0); pause(ctx, wait) == nil; wait = every {
-		disk.keep(n)
-		n.tables.Tend(ctx, looking.Go)
-		n.shed()
-		for _, s := range n.openJobs() {
-			if !s.looks.begin() {
-				continue
-			}
-			slots <- struct{}{}
-			looking.Go(func() {
-				defer func() { s.looks.done(); <-slots }()
-				if err := n.look(ctx, s, every); err != nil && ctx.Err() == nil {
-					n.config.Log.Debug("a job stands still", "job", s.Contract().Job.Name, "error", err)
-				}
-			})
-		}
+// spread sends the ending that stands to the others.
+func (n *keeper) spread(s *jobState) {
+	if !s.spreading.CompareAndSwap(false, true) {
+		return
 	}
+	n.life.work.Go(func() {
+		defer s.spreading.Store(false)
+		n.sendEnding(n.life.ctx, s)
+	})
 }
 
-// looks is when a node looks after a job that stands still.
-type looks struct {
-	mu    sync.Mutex
-	on    bool          // it is looking
-	asked time.Time     // when it last asked how the job stands elsewhere
-	gap   time.Duration // until it asks again
+// erase erases what a job that has ended no longer needs.
+func (n *keeper) erase(s *jobState) error {
+	err := columns.Clean(s.vault)
+	n.workers.endWorkers(s)
+	n.accounts.strike(s)
+	s.counted.forget()
+	return err
 }
 
-// begin reports whether nobody looks after the job yet; then done must follow.
-func (l *looks) begin() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.on
-	l.on = true
-	return !was
-}
-
-func (l *looks) done() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.on = false
-}
-
-// due reports whether the others are to be asked: the longer a job has stood still, the more rarely.
-func (l *looks) due(every time.Duration) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.asked) < l.gap {
-		return false
-	}
-	l.asked, l.gap = time.Now(), min(max(2*l.gap, every), askAgain)
-	return true
-}
-
-// hurry has the node ask at its next turn, however lately it has.
-func (l *looks) hurry() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.gap = 0
-}
-
-// openJobs lists the jobs that have not ended.
-func (n *Node) openJobs() []*jobState {
-	n.mu.Lock()
-	all := slices.Collect(maps.Values(n.jobs))
-	n.mu.Unlock()
-	return slices.DeleteFunc(all, func(s *jobState) bool { return s.Ending() != nil })
-}
-
-// look ends a job that has expired or does not stand under the charter any more, or asks the other parties how it
-// stands when no session is on.
-func (n *Node) look(ctx context.Context, s *jobState, every time.Duration) error {
-	record, j := s.Record(), s.Contract().Job
-	if !n.isOurs(s.Contract()) {
-		return n.remark(s, "it was agreed to under another key of this member's, which this node does not have: nothing "+
-			"more comes of it here")
-	}
-	if s.abandoned.Load() && record.Consent == nil {
-		return n.conclude(s, abandoned(), "")
-	}
-	// Its own proposal that not all have signed has an end, and another's that nobody here has consented to; where
-	// somebody has, only the proposer knows whether all have.
-	_, agreed := s.InForce()
-	mayExpire := !record.State.Final() && !record.Damaged && !agreed &&
-		(j.Proposer == s.Self() || record.Consent == nil)
-	if mayExpire && n.expired(s) {
-		return n.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}, "")
-	}
-	if ended, err := n.expireUnbegun(ctx, s); ended || err != nil {
-		return err
-	}
-	if n.inSession(s) {
-		return nil
-	}
-	if err := n.underCharter(s.Contract()); err != nil { // also where its proposer is no member any longer
-		return n.giveUp(s, err)
-	}
-	if j.Proposer == s.Self() && !record.State.Final() {
-		return nil
-	}
-	if !s.looks.due(every) {
-		return nil
-	}
-	if record.Finished > 0 && !j.OverClients() {
-		if done, _, err := n.settle(ctx, s); done || err == nil {
-			return err
-		}
-	}
-	if self := j.Index(s.Self()); j.Serves(self) && record.State == job.Paused {
-		if missing := n.tooFew(s, n.whoIsThere(ctx, s, self).parties, self); missing != "" {
-			if err := n.remark(s, missing); err != nil {
-				return err
-			}
-		}
-	}
-	// Asks the proposer how a job stands, and, if it is away, the others, and takes the ending of any that has one.
+// announce tells the owner how a job ended.
+func (n *keeper) announce(s *jobState, e *contract.Ending) {
 	c := s.Contract()
-	parties := n.othersOf(c)
-	slices.SortStableFunc(parties, func(a, b contract.Party) int { return rank(c, a) - rank(c, b) })
-	var last error
-	for i, p := range parties {
-		if rank(c, p) == clientsLast && (c.Job.Proposer != n.nameIn(c) || i >= clientsAsked) {
-			break
-		}
-		var r standing
-		if last = n.atParty(ctx, s, p, methodStanding, standingRequest{c.Hash()}, &r, nil); last != nil {
-			if faults.WithCode(fault.CodeUnknown)(last) && p.Name == c.Job.Proposer {
-				return n.remark(s, fmt.Sprintf("%s, who proposed it, has no such job any more; end it with hanse cancel %s",
-					p.Name, c.Job.Name))
-			}
+	if e.Outcome != contract.OutcomeDone {
+		n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventError, Text: job.EndingText(c, e, s.Self())})
+		return
+	}
+	report, err := s.loadReport()
+	if report == nil || err != nil { // it was kept with the ending: the disk is failing
+		report = s.missed()
+	}
+	n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds),
+		Report: report})
+}
+
+// forgettable reports whether a job is one of another member's that ended before its first session here, so that
+// nothing of it counts for a bound, or could be audited. A job that is done elsewhere stays.
+func (n *keeper) forgettable(s *jobState) bool {
+	r, e := s.Record(), s.Ending()
+	return e != nil && e.Outcome != contract.OutcomeDone && r.Session == 0 && !r.Damaged && !r.Renewed &&
+		s.Contract().Job.Proposer != s.Self()
+}
+
+// forgetOldest removes the oldest jobs of a proposer that ended before their first session, where they are too many.
+func (n *keeper) forgetOldest(proposer string) error {
+	n.forgetting.Lock()
+	defer n.forgetting.Unlock()
+	its := slices.DeleteFunc(n.roster.allJobs(), func(s *jobState) bool {
+		return s.Contract().Job.Proposer != proposer || !n.forgettable(s) || n.endsSeries(s)
+	})
+	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
+	var errs []error
+	for _, s := range its[:max(0, len(its)-maxEndedEach)] {
+		h := s.Contract().Hash()
+		folder := n.roster.jobFolder(h)
+		old := folder + ".old" + durable.Suffix // a crash leaves the folder whole, or under a name that is swept up
+		if err := os.Rename(folder, old); err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		if r.Ending != nil {
-			return n.adoptText(s, r.Ending)
+		n.roster.drop(h)
+		errs = append(errs, durable.SyncDir(filepath.Dir(folder)), s.vault.Close(), os.RemoveAll(old))
+	}
+	return errors.Join(errs...)
+}
+
+// apply has an event happen to a job, and carries out what follows from it.
+func (n *keeper) apply(s *jobState, e job.Event) error {
+	effects, err := s.Apply(e)
+	n.carryOut(s, effects)
+	return err
+}
+
+// carryOut does what follows from an event.
+func (n *keeper) carryOut(s *jobState, effects []job.Effect) {
+	name := s.Contract().Job.Name
+	for _, e := range effects {
+		var err error
+		switch e.Do {
+		case job.Complain: // what is not in order yet comes into order when the node starts again
+			n.config.Log.Error("not all of what came of a job could be stored; it stands all the same", "job", name,
+				"error", e.Err)
+		case job.Spread:
+			n.spread(s)
+		case job.Stop:
+			n.sessions.stopSession(s)
+		case job.Tidy:
+			err = n.erase(s)
+		case job.Announce:
+			n.announce(s, e.Ending)
+		case job.Forget:
+			err = n.forgetOldest(s.Contract().Job.Proposer)
+		case job.Clear:
+			err = s.clearRemoved()
 		}
-		if r.Why != nil && s.State() == job.Paused {
-			return n.remark(s, fmt.Sprintf("%s says: %s; it goes on when that is mended, or end it with hanse cancel %s",
-				p.Name, fault.DecodeFault(r.Why), c.Job.Name))
+		if err != nil {
+			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", name, "error", err)
 		}
 	}
-	return last
-}
-
-// clockComparer is a transport that knows how far another member's clock is ahead of this node's.
-type clockComparer interface {
-	ClockDifference(member keys.ID) (ahead time.Duration, known bool)
-}
-
-// meetingTime is how long a node that has just started waits for its links before it trusts its own clock alone.
-const meetingTime = time.Minute
-
-// expired reports whether the time of a proposal is over, by this node's clock and by that of its proposer, who set the
-// time: a node whose clock is wrong ends nobody's proposals while it can know.
-func (n *Node) expired(s *jobState) bool {
-	at, now := s.Contract().Job.Expiry(), n.config.Now()
-	if at.IsZero() || !now.After(at) {
-		return false
-	}
-	clocks, ok := n.config.Transport.(clockComparer)
-	if !ok || s.Contract().Job.Proposer == s.Self() {
-		return true
-	}
-	i := s.Contract().Job.Index(s.Contract().Job.Proposer)
-	ahead, known := clocks.ClockDifference(s.Contract().Parties[i].ID)
-	if !known {
-		return time.Since(n.started) > meetingTime
-	}
-	return now.Add(ahead).After(at)
-}
-
-// clientsAsked is how many parties the proposer of a job over clients asks for an end that was damaged on its disk.
-const clientsAsked = 8
-
-// clientsLast is the rank of those who are not asked how a job stands: hundreds of clients.
-const clientsLast = 2
-
-// rank orders the parties by how well they know how a job stands.
-func rank(c *contract.Contract, p contract.Party) int {
-	i := c.Job.Index(p.Name)
-	switch {
-	case p.Name == c.Job.Proposer:
-		return 0
-	case c.Job.OverClients() && !c.Job.Serves(i):
-		return clientsLast
-	}
-	return 1
 }

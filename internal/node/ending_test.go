@@ -504,9 +504,11 @@ func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 		{"this one a month behind", 1, -30 * day, 34 * day, true, time.Hour, false},
 		{"the proposer itself", 0, 4 * day, 0, false, time.Second, true},
 	} {
-		n := &Node{config: l.nodes[try.party].config, charter: l.charter, started: time.Now().Add(-try.started)}
-		n.config.Transport = comparingTransport{n.config.Transport, try.ahead, try.known}
-		n.config.Now = func() time.Time { return time.Now().Add(try.own) }
+		config := *l.nodes[try.party].config
+		config.Transport = comparingTransport{config.Transport, try.ahead, try.known}
+		config.Now = func() time.Time { return time.Now().Add(try.own) }
+		n := newParts(&config)
+		n.life.started = time.Now().Add(-try.started)
 		s := newJobState(job.New(nil, "", n.jobConfig(c), c, job.Record{}), nil)
 		if got := n.expired(s); got != try.want {
 			t.Errorf("%s: expired is %v, want %v", try.name, got, try.want)

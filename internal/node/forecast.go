@@ -1,25 +1,17 @@
 package node
 
 import (
-	"encoding/json"
 	"strings"
 
-	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/forecast"
-	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// forecastFile is where a job's folder has what was expected of it when it came: what people consent to stays beside
-// what came of it.
-const forecastFile = "forecast"
-
 // forecast says what this node expects of a contract. Nothing hangs on it: a node that cannot say has none, and its log
 // has why.
-func (n *Node) forecast(c *contract.Contract) *forecast.Forecast {
+func (n *roster) forecast(c *contract.Contract) *forecast.Forecast {
 	var known forecast.Known
-	kind, err := n.kindOf(c.Job)
+	kind, err := n.algorithms.kindOf(c.Job)
 	if err == nil {
 		known = kind.Known(c.Job)
 	}
@@ -29,7 +21,7 @@ func (n *Node) forecast(c *contract.Contract) *forecast.Forecast {
 	}
 	var f *forecast.Forecast
 	if err == nil {
-		f, err = forecast.Of(c, n.nameIn(c), known, speeds, n.place(c))
+		f, err = forecast.Of(c, n.member.nameIn(c), known, speeds, n.place(c))
 	}
 	if err != nil {
 		n.config.Log.Warn("there is no forecast", "job", c.Hash().Short(), "error", err)
@@ -38,7 +30,7 @@ func (n *Node) forecast(c *contract.Contract) *forecast.Forecast {
 }
 
 // place says where the parties of a contract are, as far as this node knows: by the links that it has.
-func (n *Node) place(c *contract.Contract) (at forecast.Place) {
+func (n *roster) place(c *contract.Contract) (at forecast.Place) {
 	if n.config.Network == nil {
 		return at
 	}
@@ -48,7 +40,7 @@ func (n *Node) place(c *contract.Contract) (at forecast.Place) {
 	}
 	at.Together = true
 	var others []string
-	for _, p := range n.othersOf(c) {
+	for _, p := range n.asker.othersOf(c) {
 		others = append(others, p.Name)
 		m := members[p.ID.String()]
 		here := strings.HasPrefix(m.Address, "/ip4/127.") || strings.HasPrefix(m.Address, "/ip6/::1/")
@@ -59,44 +51,4 @@ func (n *Node) place(c *contract.Contract) (at forecast.Place) {
 		at.Rate = n.config.Lines.Slowest(others)
 	}
 	return at
-}
-
-// keepForecast stores what is expected of the job.
-func keepForecast(v *vault.Vault, f *forecast.Forecast) error {
-	if f == nil {
-		return nil
-	}
-	data, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	return v.Save(forecastFile, data)
-}
-
-// loadForecast reads what keepForecast stored. One that is damaged is gone: nothing hangs on it.
-func (s *jobState) loadForecast() error {
-	data, err := s.vault.Load(forecastFile)
-	if err == nil && data != nil {
-		f := new(forecast.Forecast)
-		if json.Unmarshal(data, f) == nil { // nor on one of another version of the program
-			s.forecast = f
-		}
-	}
-	if faults.IsDamage(err) {
-		return s.vault.SetAside(forecastFile, err)
-	}
-	return err
-}
-
-// compare says in a report how far the forecast was off, where there was one and the whole of the job was seen.
-func (s *jobState) compare(r *jobs.Report) {
-	if s.forecast == nil || r.Missed != "" {
-		return
-	}
-	came := forecast.Came{Seconds: r.Seconds, Sent: r.BytesOut, Received: r.BytesIn, Sessions: r.Sessions,
-		Waited: r.Waited}
-	if r.Aligned != nil {
-		came.Common = r.Aligned.Common
-	}
-	r.Forecast = s.forecast.Against(came)
 }

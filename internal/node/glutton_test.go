@@ -129,16 +129,16 @@ func TestSessionsShareMemory(t *testing.T) {
 	if err := n.enoughMemory(s); err != nil {
 		t.Errorf("alone: %v", err)
 	}
-	n.mu.Lock()
-	n.sessions[keys.HashOf("another")] = &activeSession{memory: 1e9, cancel: func() {}, done: make(chan struct{})}
-	n.mu.Unlock()
+	n.sessions.mu.Lock()
+	n.sessions.on[keys.HashOf("another")] = &activeSession{memory: 1e9, cancel: func() {}, done: make(chan struct{})}
+	n.sessions.mu.Unlock()
 	if err := n.enoughMemory(s); !faults.WithCode(fault.CodeMemory)(err) || !strings.Contains(err.Error(),
 		"other sessions take 1000.0 MB") {
 		t.Errorf("beside a session of 1 GB: %v", err)
 	}
-	n.mu.Lock()
-	delete(n.sessions, keys.HashOf("another"))
-	n.mu.Unlock()
+	n.sessions.mu.Lock()
+	delete(n.sessions.on, keys.HashOf("another"))
+	n.sessions.mu.Unlock()
 	if err := n.enoughMemory(s); err != nil {
 		t.Errorf("after it: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // inWords makes of an error what others are told of it: a code, and names and numbers that all of them know. The full
 // text stays with this node, under a reference. to is who is told, on is what of.
-func (n *Node) inWords(err error, to, on string) *fault.Fault {
+func (n *member) inWords(err error, to, on string) *fault.Fault {
 	var f *faults.Error
 	if errors.As(err, &f) && f.Remote { // who said it has the text
 		return &fault.Fault{Code: fault.CodeSays, Names: []string{f.Who, string(f.Said.Code)}, Ref: f.Said.Ref}

@@ -17,11 +17,11 @@ import (
 
 // endingInput returns a job that is ending here and that another one takes its model or its rows from, nil where there
 // is none. Of rows that are not settled yet that is any alignment that they can mean.
-func (n *Node) endingInput(job *contract.Job) *jobState {
+func (n *consents) endingInput(job *contract.Job) *jobState {
 	if job.Model == "" && job.Rows == "" {
 		return nil
 	}
-	for _, s := range n.openJobs() {
+	for _, s := range n.roster.openJobs() {
 		h, before := s.Contract().Hash().String(), s.Contract().Job
 		meant := before.Task == contract.TaskAlign && Means(job.Rows, before.Name, h) && job.Rows != "" && job.Alignment == ""
 		if (meant || h == job.Model || h == job.Alignment) && s.IsEnding() {
@@ -33,7 +33,7 @@ func (n *Node) endingInput(job *contract.Job) *jobState {
 
 // inputsFor refuses for now a job of a member that takes something from one that is ending here. Who took no part in
 // that one learns nothing of it.
-func (n *Node) inputsFor(from keys.ID, job *contract.Job) error {
+func (n *consents) inputsFor(from keys.ID, job *contract.Job) error {
 	s := n.endingInput(job)
 	if s == nil || partyWith(s.Contract(), from) < 0 {
 		return nil
@@ -46,7 +46,7 @@ func (n *Node) inputsFor(from keys.ID, job *contract.Job) error {
 
 // awaitInputs waits until no job that another one, to be proposed here, takes something from is ending at this node,
 // telling listen what it waits for. What cannot be read as a job waits for nothing.
-func (n *Node) awaitInputs(ctx context.Context, text []byte, listen func(jobs.Event)) error {
+func (n *consents) awaitInputs(ctx context.Context, text []byte, listen func(jobs.Event)) error {
 	job, err := contract.ParseJob(text)
 	if err != nil {
 		return nil

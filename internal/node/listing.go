@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -124,8 +123,8 @@ func NewestDone(all []JobInfo, name string) (newest *JobInfo, said string) {
 }
 
 // Jobs lists the node's jobs by time, the newest first, but for those that were removed.
-func (n *Node) Jobs() []JobInfo {
-	all := n.allJobs()
+func (n *views) Jobs() []JobInfo {
+	all := n.roster.allJobs()
 	infos := make([]JobInfo, 0, len(all))
 	named := make(map[string]int)
 	for _, s := range all {
@@ -135,20 +134,20 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		info.State, info.Reason, info.Consent, info.Sessions = r.State, r.Reason, r.Consent, r.Session
 		info.Made, info.Ended, info.Forecast = r.Made, r.Ended, s.forecast
-		info.Held = n.heldBack(s)
+		info.Held = n.sessions.heldBack(s)
 		info.Unanswered = s.unanswered(r, info.Proposer == info.Self)
 		if _, agreed := s.InForce(); agreed || info.Proposer != info.Self { // else it ends at Expires
 			info.StartBy = s.StartBy()
 		}
-		said := n.summaryFor(s)
+		said := n.digests.summaryFor(s)
 		info.Summary, info.Whole, info.Lead, info.Exposure = said.text, said.whole, said.lead.Text, said.lead.Exposure
 		info.Notes, info.OwnTable = said.notes, said.own
 		info.SelfID = n.config.Key.ID().String()
-		if info.LacksConsent = n.lacksConsent(s); info.LacksConsent {
-			info.Consented = n.signedBy(s)
+		if info.LacksConsent = n.digests.lacksConsent(s); info.LacksConsent {
+			info.Consented = n.digests.signedBy(s)
 		}
 		if p := n.config.Policy; r.State == job.Proposed && p.ApprovalsWanted() > 0 {
-			info.Approved, info.Approvals = n.approvedBy(s), p.ApprovalsWanted()
+			info.Approved, info.Approvals = n.consents.approvedBy(s), p.ApprovalsWanted()
 			for _, a := range p.Approvers {
 				info.Approvers = append(info.Approvers, a.Name)
 			}
@@ -160,7 +159,7 @@ func (n *Node) Jobs() []JobInfo {
 			}
 		}
 		s.describe(&info)
-		n.describeShards(s, &info)
+		n.workers.describeShards(s, &info)
 		info.Audited = n.audited(s)
 		infos = append(infos, info)
 		named[info.Name]++
@@ -172,7 +171,7 @@ func (n *Node) Jobs() []JobInfo {
 		}
 		infos[i].Next = nextCommand(&infos[i], name, n.tables.Has(scoredTable))
 	}
-	infos = slices.AppendSeq(infos, maps.Values(n.unread))
+	infos = append(infos, n.roster.unreadJobs()...)
 	sortInfos(infos)
 	return infos
 }

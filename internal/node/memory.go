@@ -1,31 +1,22 @@
 package node
 
 import (
-	"fmt"
-
-	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/faults"
-	"github.com/hanse-project/hanse/internal/jobs/summary"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
-	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// memoryOf is what a contract's job takes of this node's memory, and what the node has.
-func (n *Node) memoryOf(c *contract.Contract) consent.Memory {
-	return consent.Memory{Takes: summary.Memory(c, n.nameIn(c)), Has: n.memory}
-}
-
 // enoughMemory refuses a job that takes more memory than this node has, or has left beside the sessions that are on.
 // Its session waits, unless its owner has it start all the same. The error is for the owner: others learn the code.
-func (n *Node) enoughMemory(s *jobState) error {
+func (n *sessions) enoughMemory(s *jobState) error {
 	if s.Record().Anyway {
 		return nil
 	}
-	m, h := n.memoryOf(s.Contract()), s.Contract().Hash()
+	m, h := n.algorithms.memoryOf(s.Contract()), s.Contract().Hash()
 	var others int64
 	n.mu.Lock()
-	for other, active := range n.sessions {
+	for other, active := range n.on {
 		if other != h {
 			others += active.memory
 		}
@@ -46,24 +37,21 @@ func (n *Node) enoughMemory(s *jobState) error {
 }
 
 // short reports whether a job takes more memory than this node has, whatever else it does.
-func (n *Node) short(s *jobState) bool {
-	m := n.memoryOf(s.Contract())
+func (n *sessions) short(s *jobState) bool {
+	m := n.algorithms.memoryOf(s.Contract())
 	return m.Has > 0 && m.Takes > m.Has && !s.Record().Anyway
 }
 
-// memoryNote is what this node's owner reads of a job's memory before consent, nothing where it is little.
-func (n *Node) memoryNote(c *contract.Contract) string {
-	m := n.memoryOf(c)
-	text := fmt.Sprintf("Memory: the job takes about %s here, and this node has %s for all its jobs",
-		wording.Size(m.Takes), wording.Size(m.Has))
-	switch {
-	case m.Has == 0 || m.Takes <= m.Has/2:
-		return ""
-	case m.Takes <= m.Has:
-		text += ". It takes more than half, so that no rule without a max_memory of its own accepts it."
-	default:
-		text += fmt.Sprintf(". Who consents agrees to the job, and its sessions wait until the node has more, or until "+
-			"hanse resume %s has them start all the same; they may kill the node.", c.Job.Name)
+// heldBack reports whether a job that has not ended waits for hanse resume.
+func (n *sessions) heldBack(s *jobState) bool {
+	r := s.Record()
+	return !r.State.Final() && r.State != job.Proposed && (r.Deaths.Hold() || n.short(s))
+}
+
+// mayStart refuses a session of a job that this node holds back, or has no memory for now.
+func (n *sessions) mayStart(s *jobState) error {
+	if err := s.Deadly(); err != nil {
+		return err
 	}
-	return "\n" + wording.Wrap(wording.Columns, "", text)
+	return n.enoughMemory(s)
 }

@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
-	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/memory"
 	"github.com/hanse-project/hanse/internal/owner"
 	"github.com/hanse-project/hanse/internal/reference"
@@ -74,50 +72,43 @@ type Config struct {
 	Doctor func(ctx context.Context, members []string) (any, error)
 }
 
-// Node is one member's daemon.
+// Node is one member's daemon. Each of its parts owns a piece of its state, with a lock of its own, and calls only parts
+// that stand above it here: it has no others.
 type Node struct {
-	config  Config
+	config  *Config
+	life    *life
+	disk    *folder
 	tables  *jobs.Tables
-	started time.Time
-	peer    reader // who sends a command
 	columns *columns.Jobs
 	shards  *shards.Service
-	ledger  *ledger.Ledger
-	disk    *folder
-	memory  int64                // bytes that sessions may take together; 0: nobody knows
-	kinds   map[string]jobs.Kind // by algorithm
+	traffic *traffic
+	waits   *waits
+	rates   *rates
 
-	resumed    []*jobState   // what this node coordinated when it was stopped; of later jobs Launch takes care
-	answering  sync.RWMutex  // held for reading by whoever answers a call
-	consenting sync.Mutex    // one proposal is looked at at a time
-	forgetting sync.Mutex    // held by whoever removes old jobs
-	rates      *rates        // what the other members may ask
-	asking     chan struct{} // slots of the calls of ask
-	judging    sync.Mutex    // one consent is given at a time
-	traffic    traffic
-	waits      waits
-	began      atomic.Int64 // sessions since the node started
-
-	mu       sync.Mutex // a jobState's is never held while this one is taken
-	charter  *keys.SignedCharter
-	lastName string // of this member in a charter
-	jobs     map[keys.Hash]*jobState
-	unread   map[keys.Hash]JobInfo // of other versions of the program; does not change once New has returned
-	sessions map[keys.Hash]*activeSession
-	hearers  map[keys.Hash]func(jobs.Event)
-	refusals map[keys.ID]int  // to speak of tables, by who asked
-	asked    map[question]int // how often
-	ctx      context.Context  // ends with Run; sessions hang from it
-	stop     context.CancelFunc
-	work     sync.WaitGroup
+	*member
+	*algorithms
+	*asker
+	*roster
+	*sessions
+	*accounts
+	*workers
+	*keeper
+	*digests
+	*consents
+	*runner
+	*proposer
+	*answers
+	*tender
+	*views
+	*socket
 }
 
-// activeSession is a session that is on.
-type activeSession struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	memory int64  // bytes that it takes, about
-	pause  func() // ends a server's session in good order, before its next round; nil elsewhere
+// life is how long the node runs, and what runs in it.
+type life struct {
+	started time.Time
+	ctx     context.Context // ends with Run; sessions hang from it
+	stop    context.CancelFunc
+	work    sync.WaitGroup
 }
 
 // New prepares a node, reads its jobs from its folder and answers the other members from now on.
@@ -135,27 +126,13 @@ func New(c Config) (*Node, error) {
 	if c.Charter.Charter() == nil {
 		return nil, errors.New("a node needs a charter in force")
 	}
-	n := &Node{
-		config: c, tables: jobs.NewTables(c.Tables), started: time.Now(), peer: owner.Peer, charter: c.Charter.Charter(),
-		asking: make(chan struct{}, askedAtOnce),
-		jobs:   make(map[keys.Hash]*jobState), unread: make(map[keys.Hash]JobInfo),
-		sessions: make(map[keys.Hash]*activeSession),
-		hearers:  make(map[keys.Hash]func(jobs.Event)),
-		refusals: make(map[keys.ID]int), asked: make(map[question]int), memory: cmp.Or(c.Memory, memory.Limit()),
-		disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),
-	}
-	n.register()
-	n.shards = n.newShards()
+	n := newParts(&c)
 	if err := c.Policy.Check(&c.Charter.Charter().Charter); err != nil {
 		return nil, err
 	}
 	if err := checkApprovers(c.Policy, c); err != nil {
 		return nil, err
 	}
-	n.rates = newRates(c.Now, func(from keys.ID, refused int) {
-		c.Log.Warn("a member asks too much of this node, and its calls are refused for a while",
-			"member", n.memberName(from), "refused", refused)
-	})
 	if err := owner.Folder(c.Dir); err != nil {
 		return nil, err
 	}
@@ -187,18 +164,70 @@ func New(c Config) (*Node, error) {
 			n.resumed = append(n.resumed, s)
 		}
 	}
-	n.ctx, n.stop = context.WithCancel(context.Background())
-	n.tables.Life, n.tables.Clock, n.tables.Log = n.ctx, c.Now, c.Log
+	n.tables.Life, n.tables.Clock, n.tables.Log = n.life.ctx, c.Now, c.Log
 	c.Transport.Handle(n.handle)
 	return n, nil
+}
+
+// newParts puts the parts of a node together.
+func newParts(c *Config) *Node {
+	n := &Node{
+		config: c, life: &life{started: time.Now()}, disk: newFolder(c.Dir, cmp.Or(c.Quota, c.Policy.Quota()), c.Log),
+		tables: jobs.NewTables(c.Tables), traffic: new(traffic), waits: new(waits),
+	}
+	n.life.ctx, n.life.stop = context.WithCancel(context.Background())
+	n.member = &member{config: c, charter: c.Charter.Charter()}
+	n.rates = newRates(c.Now, func(from keys.ID, refused int) {
+		c.Log.Warn("a member asks too much of this node, and its calls are refused for a while",
+			"member", n.memberName(from), "refused", refused)
+	})
+	n.algorithms = &algorithms{config: c, tables: n.tables, member: n.member, questions: newQuestions(),
+		memory: cmp.Or(c.Memory, memory.Limit())}
+	n.asker = &asker{config: c, slots: make(chan struct{}, askedAtOnce)}
+	n.roster = &roster{config: c, disk: n.disk, waits: n.waits, member: n.member, algorithms: n.algorithms,
+		asker: n.asker, jobs: make(map[keys.Hash]*jobState), unread: make(map[keys.Hash]JobInfo),
+		hearers: make(map[keys.Hash]func(jobs.Event))}
+	n.sessions = &sessions{config: c, disk: n.disk, algorithms: n.algorithms, roster: n.roster,
+		on: make(map[keys.Hash]*activeSession)}
+	n.accounts = &accounts{config: c, member: n.member, algorithms: n.algorithms, roster: n.roster}
+	n.register()
+	n.workers = &workers{config: c, columns: n.columns, roster: n.roster, sessions: n.sessions}
+	n.shards = n.newShards()
+	n.workers.shards = n.shards
+	n.keeper = &keeper{config: c, life: n.life, tables: n.tables, member: n.member, asker: n.asker, roster: n.roster,
+		sessions: n.sessions, accounts: n.accounts, workers: n.workers}
+	n.digests = &digests{config: c, tables: n.tables, member: n.member, algorithms: n.algorithms, roster: n.roster,
+		accounts: n.accounts, keeper: n.keeper}
+	n.consents = &consents{config: c, life: n.life, disk: n.disk, tables: n.tables, rates: n.rates,
+		member: n.member, algorithms: n.algorithms, roster: n.roster, accounts: n.accounts, keeper: n.keeper,
+		digests: n.digests}
+	n.runner = &runner{config: c, life: n.life, disk: n.disk, tables: n.tables, shards: n.shards, traffic: n.traffic,
+		waits: n.waits, member: n.member, algorithms: n.algorithms, asker: n.asker, roster: n.roster,
+		sessions: n.sessions, workers: n.workers, keeper: n.keeper}
+	n.proposer = &proposer{config: c, life: n.life, disk: n.disk, member: n.member, algorithms: n.algorithms,
+		asker: n.asker, roster: n.roster, sessions: n.sessions, workers: n.workers, keeper: n.keeper, consents: n.consents,
+		runner: n.runner}
+	n.answers = &answers{config: c, life: n.life, disk: n.disk, rates: n.rates, shards: n.shards,
+		member: n.member, algorithms: n.algorithms, roster: n.roster, sessions: n.sessions, keeper: n.keeper,
+		consents: n.consents, runner: n.runner}
+	n.tender = &tender{config: c, life: n.life, disk: n.disk, tables: n.tables, member: n.member,
+		algorithms: n.algorithms, asker: n.asker, roster: n.roster, sessions: n.sessions, keeper: n.keeper,
+		proposer: n.proposer}
+	n.views = &views{config: c, life: n.life, disk: n.disk, tables: n.tables, columns: n.columns, traffic: n.traffic,
+		waits: n.waits, member: n.member, roster: n.roster, sessions: n.sessions, workers: n.workers,
+		keeper: n.keeper, digests: n.digests, consents: n.consents}
+	n.socket = &socket{config: c, life: n.life, tables: n.tables, columns: n.columns, peer: owner.Peer,
+		member: n.member, algorithms: n.algorithms, roster: n.roster, accounts: n.accounts, keeper: n.keeper,
+		digests: n.digests, consents: n.consents, proposer: n.proposer, sessions: n.sessions, views: n.views}
+	return n
 }
 
 // Run goes on with the jobs this node coordinates, and looks after the others, until ctx ends or the node's folder is
 // not its own any more, which is an error. It returns when every session has ended.
 func (n *Node) Run(ctx context.Context) error {
-	defer n.work.Wait()
+	defer n.life.work.Wait()
 	defer n.answering.Lock() // what is being answered is answered, and nothing after it
-	defer n.stop()
+	defer n.life.stop()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, s := range n.resumed {
@@ -212,66 +241,6 @@ func (n *Node) Run(ctx context.Context) error {
 			}
 		}
 	}
-	n.work.Go(func() { n.tend(ctx, cmp.Or(n.config.TendEvery, tendEvery)) })
+	n.life.work.Go(func() { n.tend(ctx, cmp.Or(n.config.TendEvery, tendEvery)) })
 	return n.disk.watch(ctx, cmp.Or(n.config.TendEvery, lookEvery))
-}
-
-// drive coordinates a job that no command waits for.
-func (n *Node) drive(ctx context.Context, s *jobState) {
-	n.work.Go(func() {
-		if _, err := n.coordinate(ctx, s); err != nil && ctx.Err() == nil {
-			n.config.Log.Error("job ended", "job", s.Contract().Job.Name, "error", err)
-		}
-	})
-}
-
-// job finds a job by its contract.
-func (n *Node) job(h keys.Hash) (*jobState, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	s, ok := n.jobs[h]
-	return s, ok
-}
-
-// keep adds a job.
-func (n *Node) keep(s *jobState) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.jobs[s.Contract().Hash()] = s
-}
-
-// notify passes an event outside of sessions on to whoever listens, and counts what is waited.
-func (n *Node) notify(h keys.Hash, e jobs.Event) {
-	n.waits.note(n.pass(h, e))
-}
-
-// pass hands an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
-func (n *Node) pass(h keys.Hash, e jobs.Event) jobs.Event {
-	e.Time = time.Now()
-	e.Job = h.String()
-	e.Clean()
-	n.mu.Lock()
-	listen, s := n.hearers[h], n.jobs[h]
-	n.mu.Unlock()
-	if s != nil {
-		s.watched.keep(e)
-	}
-	if n.config.Told != nil {
-		n.config.Told(e)
-	}
-	if listen != nil {
-		listen(e)
-	}
-	return e
-}
-
-// listen sets who hears a job's events; nil ends it. listen may be called from several goroutines.
-func (n *Node) listen(h keys.Hash, listen func(jobs.Event)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if listen == nil {
-		delete(n.hearers, h)
-		return
-	}
-	n.hearers[h] = listen
 }

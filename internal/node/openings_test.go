@@ -212,8 +212,8 @@ func (l *testNetwork) asked(h keys.Hash) bool {
 	return err == nil || s.State() == job.Done
 }
 
-// asker is a receiver that starts a serving prediction again to have more answers than the contract lists.
-type asker struct {
+// forgetful is a receiver that starts a serving prediction again to have more answers than the contract lists.
+type forgetful struct {
 	name    string
 	privacy string
 	forgets []string // how the names of the states begin that it removes
@@ -222,7 +222,7 @@ type asker struct {
 
 // TestReceiversGetNoMoreThanTheContractLists by starting sessions again: the senders count.
 func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
-	for _, c := range []asker{
+	for _, c := range []forgetful{
 		{"it forgets its requests", "sealed", []string{"requests", "answers"},
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
 		{"it forgets everything", "sealed", []string{"requests", "answers", sealed.FilePrefix},

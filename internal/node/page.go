@@ -27,17 +27,17 @@ type Pages interface {
 }
 
 // Contract returns the contract of a job, nil where the node has no such job.
-func (n *Node) Contract(h keys.Hash) *contract.Contract {
-	s, ok := n.job(h)
+func (n *views) Contract(h keys.Hash) *contract.Contract {
+	s, ok := n.roster.job(h)
 	if !ok {
 		return nil
 	}
-	return n.whole(s)
+	return n.roster.whole(s)
 }
 
 // Report returns this party's report of a job that is done, nil where it has none.
-func (n *Node) Report(h keys.Hash) (*jobs.Report, error) {
-	s, ok := n.job(h)
+func (n *views) Report(h keys.Hash) (*jobs.Report, error) {
+	s, ok := n.roster.job(h)
 	if !ok {
 		return nil, nil
 	}

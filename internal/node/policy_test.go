@@ -383,7 +383,7 @@ func TestConsentIsToWhatWasShown(t *testing.T) {
 // unless it ended before its first session. A record that was damaged counts as one of now.
 func TestTheLedgerIsTheJobsThemselves(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	n := &Node{config: Config{Now: func() time.Time { return now }}}
+	n := &accounts{config: &Config{Now: func() time.Time { return now }}}
 	then := now.AddDate(0, 0, -3)
 	later := then.AddDate(0, 0, 2)
 	c := &job.Consent{By: job.ByOwner, At: then}

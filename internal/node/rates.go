@@ -130,17 +130,9 @@ func (r *rates) refuse(from keys.ID, m *memberRate, now time.Time) error {
 	return faults.Errorf(fault.CodeBusy, "this node is asked too much by you at once: it answers again in a moment")
 }
 
-// countsFor is whom a call counts for: a member, or everybody who is none.
-func (n *Node) countsFor(from keys.ID) keys.ID {
-	if _, ok := n.currentCharter().Member(from); ok {
-		return from
-	}
-	return keys.ID{}
-}
-
 // working runs what reads a table or verifies a contract for another member.
-func working[T any](n *Node, from keys.ID, do func() (T, error)) (T, error) {
-	done, err := n.rates.begin(n.countsFor(from))
+func working[T any](r *rates, from keys.ID, do func() (T, error)) (T, error) {
+	done, err := r.begin(from)
 	if err != nil {
 		var none T
 		return none, err

@@ -18,16 +18,10 @@ import (
 // DefaultRecordLimit is the most bytes of payloads that are kept of one job.
 const DefaultRecordLimit = 8 << 30
 
-// Names inside a job's folder.
-const (
-	TranscriptFile = "transcript"
-	PayloadFolder  = "payloads"
-)
-
 // newRecorder continues the job's transcript with a new session.
-func (n *Node) newRecorder(s *jobState, session uint32) (*recorder.Recorder, error) {
+func (n *runner) newRecorder(s *jobState, session uint32) (*recorder.Recorder, error) {
 	c := s.Contract()
-	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.nameIn(c)), Key: n.config.Key,
+	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.member.nameIn(c)), Key: n.config.Key,
 		Consent: s.Record().Consent.Digest(c.Hash())}
 	if c.Job.Task == contract.TaskAlign {
 		config.Secret = psi.Secret

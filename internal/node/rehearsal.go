@@ -11,7 +11,6 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/rehearsal"
-	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -26,7 +25,7 @@ type Draft struct {
 }
 
 // Draft makes the contract of a job as Prepare does, by the same questions to the other parties, and keeps nothing.
-func (n *Node) Draft(ctx context.Context, text []byte, listen func(jobs.Event)) (*Draft, error) {
+func (n *proposer) Draft(ctx context.Context, text []byte, listen func(jobs.Event)) (*Draft, error) {
 	c, _, err := n.draft(ctx, text, listen)
 	if err != nil {
 		return nil, err
@@ -35,17 +34,18 @@ func (n *Node) Draft(ctx context.Context, text []byte, listen func(jobs.Event)) 
 }
 
 // DraftOf returns the contract of one of the node's jobs as a draft.
-func (n *Node) DraftOf(h keys.Hash) (*Draft, error) {
-	s, ok := n.job(h)
+func (n *proposer) DraftOf(h keys.Hash) (*Draft, error) {
+	s, ok := n.roster.job(h)
 	if !ok {
 		return nil, fmt.Errorf("this node has no job %s", h.Short())
 	}
-	return n.draftOf(n.whole(s))
+	return n.draftOf(n.roster.whole(s))
 }
 
 // draftOf gathers what goes with a contract.
-func (n *Node) draftOf(c *contract.Contract) (*Draft, error) {
-	d := &Draft{Self: n.nameIn(c), Contract: string(c.Document.Text()), Charter: string(n.currentCharter().Text())}
+func (n *proposer) draftOf(c *contract.Contract) (*Draft, error) {
+	d := &Draft{Self: n.member.nameIn(c), Contract: string(c.Document.Text()),
+		Charter: string(n.member.currentCharter().Text())}
 	taken := []string{c.Job.Alignment, c.Job.Model}
 	for i := 0; i < len(taken); i++ {
 		if taken[i] == "" {
@@ -55,7 +55,7 @@ func (n *Node) draftOf(c *contract.Contract) (*Draft, error) {
 		if err := h.UnmarshalText([]byte(taken[i])); err != nil {
 			return nil, err
 		}
-		s, ok := n.job(h)
+		s, ok := n.roster.job(h)
 		if !ok {
 			return nil, fmt.Errorf("job %q builds on a job with contract %s, which this node does not have", c.Job.Name,
 				h.Short())
@@ -65,28 +65,9 @@ func (n *Node) draftOf(c *contract.Contract) (*Draft, error) {
 	return d, nil
 }
 
-// serveDraft streams the events of a Draft; the last one is the draft or an error.
-func (n *Node) serveDraft(w http.ResponseWriter, r *http.Request) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxJob))
-	out := newEventStream(w)
-	defer out.close()
-	var said []byte
-	if err == nil {
-		var d *Draft
-		if d, err = n.Draft(r.Context(), text, out.send); err == nil {
-			said, err = json.Marshal(d)
-		}
-	}
-	if err != nil {
-		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
-		return
-	}
-	out.send(jobs.Event{Kind: jobs.EventDraft, Text: string(said)})
-}
-
 // keepRehearsal keeps what a rehearsal on this machine came to, for the summaries of contracts of its likeness. Its
 // owner's own command sends it, and nobody else sees it.
-func (n *Node) keepRehearsal(body io.Reader) error {
+func (n *proposer) keepRehearsal(body io.Reader) error {
 	r, err := rehearsal.Read(body)
 	if err != nil {
 		return fmt.Errorf("the rehearsal cannot be kept: %w", err)
@@ -95,25 +76,6 @@ func (n *Node) keepRehearsal(body io.Reader) error {
 		return err
 	}
 	return rehearsal.Keep(n.config.Dir, r)
-}
-
-// rehearsed says in a contract's summary what a rehearsal of it came to on this machine, nothing where there was none.
-func (n *Node) rehearsed(c *contract.Contract) string {
-	if !rehearsal.Any(n.config.Dir) {
-		return ""
-	}
-	likeness, err := c.Likeness()
-	if err != nil {
-		return ""
-	}
-	r, err := rehearsal.Find(n.config.Dir, likeness)
-	if err != nil {
-		n.config.Log.Warn("a kept rehearsal cannot be read: rehearse the job anew", "job", c.Job.Name, "error", err)
-	}
-	if r == nil || err != nil {
-		return ""
-	}
-	return "\n" + wording.Wrap(wording.Columns, "", r.Sentence(n.nameIn(c)))
 }
 
 // Draft has the node make the contract of a job text without proposing it; listen gets what happens until then.

@@ -114,8 +114,8 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// workers are those of all parties of a job, one for each shard.
-type workers struct {
+// workforce is those of all parties of a job, one for each shard.
+type workforce struct {
 	*testNetwork
 	digits string
 	of     int
@@ -127,8 +127,8 @@ type workers struct {
 }
 
 // work starts the workers of a job. They end with the test.
-func (l *testNetwork) work(h keys.Hash, of int, change func(party, shard int, c *worker.Config)) *workers {
-	w := &workers{testNetwork: l, digits: h.String()[:8], of: of, change: change,
+func (l *testNetwork) work(h keys.Hash, of int, change func(party, shard int, c *worker.Config)) *workforce {
+	w := &workforce{testNetwork: l, digits: h.String()[:8], of: of, change: change,
 		kill: make([]context.CancelCauseFunc, len(l.names)*of), ends: make([]chan error, len(l.names)*of)}
 	for p := range l.names {
 		for s := range of {
@@ -139,7 +139,7 @@ func (l *testNetwork) work(h keys.Hash, of int, change func(party, shard int, c 
 }
 
 // start starts one worker.
-func (w *workers) start(party, shard int) {
+func (w *workforce) start(party, shard int) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	folder := filepath.Join(w.dirs[party], "node", "parts")
@@ -177,7 +177,7 @@ func (w *workers) start(party, shard int) {
 // proposeInShards prepares a job at the first node, starts its workers, and launches it.
 func (l *testNetwork) proposeInShards(
 	text []byte, of int, change func(party, shard int, c *worker.Config),
-) (keys.Hash, *workers, error) {
+) (keys.Hash, *workforce, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, text, nil)
@@ -283,7 +283,7 @@ func TestTrainingInShards(t *testing.T) {
 }
 
 // wantDone waits for all workers, who must have heard that their shards are done.
-func (w *workers) wantDone() {
+func (w *workforce) wantDone() {
 	w.t.Helper()
 	for i, end := range w.ends {
 		if err := <-end; err != nil {
@@ -304,7 +304,7 @@ func TestOneWorkerAtATime(t *testing.T) {
 	}
 	h := l.proposed(l.job("train", fmt.Sprintf("privacy = \"sealed\"\nshards = %d", shards),
 		activeBank+"features = 512\nsigma = 1.5\n"+ridgeOfShards)).Hash()
-	w := &workers{testNetwork: l, digits: h.String()[:8], of: shards, kill: make([]context.CancelCauseFunc, 4*shards),
+	w := &workforce{testNetwork: l, digits: h.String()[:8], of: shards, kill: make([]context.CancelCauseFunc, 4*shards),
 		ends: make([]chan error, 4*shards)}
 	launched, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -341,7 +341,7 @@ func TestWorkersThatAreRefused(t *testing.T) {
 	l := newTestNetwork(t, 4, 1300)
 	l.startAll()
 	c := l.proposed(l.job("train", "privacy = \"sealed\"\nshards = 2", activeBank+"features = 1024\nlambda = 1e-4"))
-	w := &workers{testNetwork: l, digits: c.Hash().String()[:8], of: 2, kill: make([]context.CancelCauseFunc, 8),
+	w := &workforce{testNetwork: l, digits: c.Hash().String()[:8], of: 2, kill: make([]context.CancelCauseFunc, 8),
 		ends: make([]chan error, 8)}
 	for _, one := range []struct {
 		change func(c *worker.Config)
@@ -423,7 +423,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 		if at != nil {
 			deaths = at(frames[victim])
 		}
-		w := &workers{testNetwork: l, digits: c.Hash().String()[:8], of: 2, kill: make([]context.CancelCauseFunc, 8),
+		w := &workforce{testNetwork: l, digits: c.Hash().String()[:8], of: 2, kill: make([]context.CancelCauseFunc, 8),
 			ends: make([]chan error, 8)}
 		var lives atomic.Int64
 		killed := make(chan struct{}, len(deaths))

@@ -71,7 +71,7 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 	l.stops[1]()
 	l.start(1)
 	n := l.nodes[1]
-	n.stop()
+	n.life.stop()
 	empty := heap()
 	all := l.copiesOf(c, number)
 	open := (heap() - empty) / number

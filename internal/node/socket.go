@@ -6,95 +6,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
+	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
+// socket takes the commands of this node's owner.
+type socket struct {
+	config     *Config
+	life       *life
+	tables     *jobs.Tables
+	columns    *columns.Jobs
+	member     *member
+	algorithms *algorithms
+	roster     *roster
+	sessions   *sessions
+	accounts   *accounts
+	keeper     *keeper
+	digests    *digests
+	consents   *consents
+	proposer   *proposer
+	views      *views
+	peer       reader // who sends a command
+}
+
 // waiting tells jobs that wait for consent.
 func waiting(s job.State) bool { return s == job.Proposed }
 
-// leastDigits is how many digits of a contract's hash stand for a job at least.
-const leastDigits = 4
-
-// Means reports whether somebody who types which can mean a job: it is the job's name, or the first digits of its
-// contract's hash, as lists print them.
-func Means(which, name, contract string) bool {
-	return which == name || len(which) >= leastDigits && strings.HasPrefix(contract, which)
-}
-
-// find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
-// the command can be about, if there are any.
-func (n *Node) find(which string, fits func(job.State) bool) (keys.Hash, error) {
-	n.mu.Lock()
-	all := maps.Clone(n.jobs)
-	n.mu.Unlock()
-	var whole keys.Hash
-	if whole.UnmarshalText([]byte(which)) == nil && all[whole] != nil { // whatever another's job is called
-		if !all[whole].Record().Removed.IsZero() {
-			return keys.Hash{}, all[whole].Removable()
-		}
-		return whole, nil
-	}
-	var found, fitting []keys.Hash
-	var removed *jobState
-	for h, s := range all {
-		if Means(which, s.Contract().Job.Name, h.String()) {
-			if !s.Record().Removed.IsZero() {
-				removed = s
-				continue
-			}
-			found = append(found, h)
-			if fits(s.State()) {
-				fitting = append(fitting, h)
-			}
-		}
-	}
-	if len(fitting) > 0 {
-		found = fitting
-	}
-	switch len(found) {
-	case 0:
-		if removed != nil {
-			return keys.Hash{}, removed.Removable()
-		}
-		for _, j := range n.unread {
-			if Means(which, j.Name, j.Contract) {
-				return keys.Hash{}, errors.New(j.Reason)
-			}
-		}
-		var names []string
-		for _, s := range all {
-			names = append(names, s.Contract().Job.Name)
-		}
-		return keys.Hash{}, fmt.Errorf("this node has no job %q; hanse jobs lists them%s", which,
-			wording.DidYouMean(which, slices.Sorted(slices.Values(names))))
-	case 1:
-		return found[0], nil
-	}
-	var each []string
-	for _, h := range found {
-		each = append(each, fmt.Sprintf("%.8s (%s)", h, all[h].State()))
-	}
-	slices.Sort(each)
-	return keys.Hash{}, fmt.Errorf("there are %d jobs %q: give the first digits of the contract in its place, %s",
-		len(found), which, wording.List(each, "or"))
-}
-
 // ServeSocket answers the owner's commands on the node's socket until ctx ends. Commands of other users of this machine
 // are refused.
-func (n *Node) ServeSocket(ctx context.Context) error {
+func (n *socket) ServeSocket(ctx context.Context) error {
 	listener, err := listenSocket(n.config.Dir)
 	if err != nil {
 		return err
@@ -109,7 +58,7 @@ func (n *Node) ServeSocket(ctx context.Context) error {
 }
 
 // routes maps the owner's commands. What is refused is refused with a sentence.
-func (n *Node) routes() http.Handler {
+func (n *socket) routes() http.Handler {
 	mux := http.NewServeMux()
 	// A command answers with bytes as they are, with anything else as JSON, or with nothing.
 	handle := func(pattern string, answer func(r *http.Request, q url.Values) (any, error)) {
@@ -130,7 +79,7 @@ func (n *Node) routes() http.Handler {
 	about := func(pattern string, fits func(job.State) bool, answer func(r *http.Request, q url.Values, h keys.Hash) (any,
 		error)) {
 		handle(pattern, func(r *http.Request, q url.Values) (any, error) {
-			h, err := n.find(q.Get("job"), fits)
+			h, err := n.roster.find(q.Get("job"), fits)
 			if err != nil {
 				return nil, err
 			}
@@ -142,21 +91,20 @@ func (n *Node) routes() http.Handler {
 	doneOrOpen := func(s job.State) bool { return s == job.Done || !s.Final() }
 
 	handle("GET /alive", func(*http.Request, url.Values) (any, error) {
-		n.mu.Lock() // a node that stands still with its state locked is no live one
-		defer n.mu.Unlock()
+		n.roster.alive()
 		return nil, nil
 	})
-	handle("GET /status", func(*http.Request, url.Values) (any, error) { return n.Status(), nil })
+	handle("GET /status", func(*http.Request, url.Values) (any, error) { return n.views.Status(), nil })
 	handle("GET /doctor", func(r *http.Request, q url.Values) (any, error) {
 		if n.config.Doctor == nil {
 			return nil, errors.New("this node has no doctor")
 		}
 		return n.config.Doctor(r.Context(), q["member"])
 	})
-	handle("GET /jobs", func(*http.Request, url.Values) (any, error) { return n.Jobs(), nil })
-	handle("GET /disk", func(*http.Request, url.Values) (any, error) { return n.Disk() })
-	handle("GET /ledger", func(*http.Request, url.Values) (any, error) { return n.Ledger() })
-	handle("GET /removed", func(*http.Request, url.Values) (any, error) { return n.Removed(), nil })
+	handle("GET /jobs", func(*http.Request, url.Values) (any, error) { return n.views.Jobs(), nil })
+	handle("GET /disk", func(*http.Request, url.Values) (any, error) { return n.sessions.Disk() })
+	handle("GET /ledger", func(*http.Request, url.Values) (any, error) { return n.accounts.Ledger() })
+	handle("GET /removed", func(*http.Request, url.Values) (any, error) { return n.views.Removed(), nil })
 	// The full text of what other members were told a code of.
 	handle("GET /faults", func(_ *http.Request, q url.Values) (any,
 		error) {
@@ -164,7 +112,7 @@ func (n *Node) routes() http.Handler {
 	})
 	handle("GET /table", func(_ *http.Request, q url.Values) (any, error) { return n.tables.PathOf(q.Get("name")) })
 	handle("POST /table/refresh", func(r *http.Request, q url.Values) (any, error) {
-		return n.RefreshTable(r.Context(), q.Get("name"), personOf(r))
+		return n.algorithms.RefreshTable(r.Context(), q.Get("name"), personOf(r))
 	})
 	// The scores of the rows that a prediction is of where all have opened here before, and nothing where one has not.
 	handle("GET /known", func(r *http.Request, q url.Values) (any, error) {
@@ -172,7 +120,7 @@ func (n *Node) routes() http.Handler {
 		if err != nil {
 			return nil, err
 		}
-		if err := n.refreshOwn(r.Context(), q.Get("table"), byCommand("hanse predict", personOf(r))); err != nil {
+		if err := n.algorithms.refreshOwn(r.Context(), q.Get("table"), byCommand("hanse predict", personOf(r))); err != nil {
 			return nil, err
 		}
 		var k Known
@@ -182,7 +130,7 @@ func (n *Node) routes() http.Handler {
 	})
 	// This party's report of a job that is done; where it is asked to wait, once it is.
 	about("GET /report", anyJob, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {
-		s, _ := n.job(h)
+		s, _ := n.roster.job(h)
 		if record := s.Record(); q.Get("wait") != "true" && s.Ending() == nil {
 			return nil, fmt.Errorf("job %q is %s%s", s.Contract().Job.Name, record.State, because(record.Reason))
 		}
@@ -201,9 +149,11 @@ func (n *Node) routes() http.Handler {
 		}
 		return data, err
 	})
-	about("GET /explain", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return n.Explain(h) })
+	about("GET /explain", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
+		return n.consents.Explain(h)
+	})
 	about("POST /cancel", open, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
-		return nil, n.Cancel(h, q.Get("reason"))
+		return nil, n.keeper.Cancel(h, q.Get("reason"))
 	})
 	// The keys of workers of a job in shards: the text of a new file of them, and how many were taken back.
 	about("POST /worker/keys", open, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
@@ -212,16 +162,18 @@ func (n *Node) routes() http.Handler {
 	about("POST /worker/revoke", anyJob, func(_ *http.Request, q url.Values, h keys.Hash) (any, error) {
 		return n.revokeWorkerKeys(q, h)
 	})
-	about("POST /resume", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return nil, n.Resume(h) })
+	about("POST /resume", open, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
+		return nil, n.keeper.Resume(h)
+	})
 	about("GET /removal", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
-		return n.PlanRemoval(h)
+		return n.views.PlanRemoval(h)
 	})
 	handle("POST /remove", func(_ *http.Request, q url.Values) (any, error) {
 		var h keys.Hash // of what the person was shown
 		if err := h.UnmarshalText([]byte(q.Get("contract"))); err != nil {
 			return nil, err
 		}
-		return n.Remove(h)
+		return n.views.Remove(h)
 	})
 	// A person's decision. Consent is to the contract that the person was shown.
 	handle("POST /decide", func(r *http.Request, _ url.Values) (any, error) {
@@ -230,7 +182,7 @@ func (n *Node) routes() http.Handler {
 			return nil, fmt.Errorf("the decision cannot be read: %w", err)
 		}
 		d.Person = personOf(r)
-		return n.Decide(d)
+		return n.proposer.Decide(d)
 	})
 	// The note that hanse audit leaves.
 	handle("POST /audited", func(r *http.Request, _ url.Values) (any, error) {
@@ -238,15 +190,15 @@ func (n *Node) routes() http.Handler {
 		if err := json.NewDecoder(io.LimitReader(r.Body, maxAudited)).Decode(&a); err != nil {
 			return nil, fmt.Errorf("the note of an audit cannot be read: %w", err)
 		}
-		return nil, n.NoteAudit(a, personOf(r))
+		return nil, n.views.NoteAudit(a, personOf(r))
 	})
 	// A row of a serving prediction; no id ends the prediction.
 	about("POST /score", open, func(r *http.Request, q url.Values, h keys.Hash) (any, error) {
-		return n.ScoreRow(r.Context(), h, q.Get("id"))
+		return n.views.ScoreRow(r.Context(), h, q.Get("id"))
 	})
 	about("GET /scores", doneOrOpen, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
-		s, _ := n.job(h)
-		return n.scores(s)
+		s, _ := n.roster.job(h)
+		return n.views.scores(s)
 	})
 	handle("POST /figures", n.serveFigures)
 	handle("POST /threshold", n.serveThreshold)
@@ -262,8 +214,12 @@ func (n *Node) routes() http.Handler {
 		}
 		return nil, n.config.Pages.ClosePage()
 	})
-	about("GET /draft", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) { return n.DraftOf(h) })
-	handle("POST /rehearsal", func(r *http.Request, _ url.Values) (any, error) { return nil, n.keepRehearsal(r.Body) })
+	about("GET /draft", anyJob, func(_ *http.Request, _ url.Values, h keys.Hash) (any, error) {
+		return n.proposer.DraftOf(h)
+	})
+	handle("POST /rehearsal", func(r *http.Request, _ url.Values) (any, error) {
+		return nil, n.proposer.keepRehearsal(r.Body)
+	})
 	mux.HandleFunc("POST /draft", n.serveDraft)
 	mux.HandleFunc("POST /prepare", n.servePrepare)
 	mux.HandleFunc("POST /launch", n.serveLaunch)
@@ -273,16 +229,8 @@ func (n *Node) routes() http.Handler {
 // maxDecision is the longest text of a decision, in bytes.
 const maxDecision = 64 << 10
 
-// because is a reason behind a state.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
 // servePrepare streams the events of a Prepare; the last one is a summary or an error.
-func (n *Node) servePrepare(w http.ResponseWriter, r *http.Request) {
+func (n *socket) servePrepare(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxJob))
 	out := newEventStream(w)
 	defer out.close()
@@ -290,29 +238,29 @@ func (n *Node) servePrepare(w http.ResponseWriter, r *http.Request) {
 		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
-	c, err := n.Prepare(r.Context(), text, out.send)
+	c, err := n.proposer.Prepare(r.Context(), text, out.send)
 	if err != nil {
 		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
-	says := n.summaryOf(c)
+	says := n.digests.summaryOf(c)
 	out.send(jobs.Event{Kind: jobs.EventSummary, Job: c.Hash().String(), Text: says.text, Whole: says.whole})
 }
 
 // serveLaunch streams the events of a Launch. The job goes on when the caller leaves.
-func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
+func (n *socket) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	out := newEventStream(w)
 	defer out.close() // others may be about to tell it what they heard of the job
-	h, err := n.find(r.URL.Query().Get("job"), waiting)
+	h, err := n.roster.find(r.URL.Query().Get("job"), waiting)
 	if err != nil {
 		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
 		return
 	}
 	ended := make(chan struct{})
 	person := personOf(r)
-	n.work.Go(func() {
+	n.life.work.Go(func() {
 		defer close(ended)
-		if _, err := n.launch(n.ctx, h, person, out.send); err != nil {
+		if _, err := n.proposer.launch(n.life.ctx, h, person, out.send); err != nil {
 			out.send(jobs.Event{Kind: jobs.EventError, Job: h.String(), Text: err.Error()})
 		}
 	})
@@ -320,39 +268,6 @@ func (n *Node) serveLaunch(w http.ResponseWriter, r *http.Request) {
 	case <-ended:
 	case <-r.Context().Done():
 	}
-}
-
-// scores reads the scores that opened here, which are those that this node signed for.
-func (n *Node) scores(s *jobState) ([]byte, error) {
-	if job := s.Contract().Job; job.Task != contract.TaskPredict || job.OpenTo != s.Self() || job.Requests > 0 {
-		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to",
-			job.Name)
-	}
-	if err := n.checkPart(s, jobs.ScoresFile); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(s.vault.Path(jobs.ScoresFile))
-}
-
-// ScoreRow asks a serving prediction for one row's score, as a scores file has it; no id ends the prediction. When
-// the job ends before, the error says how.
-func (n *Node) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, error) {
-	final := make(<-chan struct{})
-	s, ok := n.job(h)
-	if ok { // else it has yet to be proposed here
-		final = s.Final()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(n.ctx, func() { cancel(errors.New("the node stops")) })()
-	row, ended, err := n.columns.ScoreRow(ctx, h, id, final)
-	if !ended {
-		return row, err
-	}
-	if err := s.EndedError(); err != nil || id == "" { // that it ends is no error
-		return nil, err
-	}
-	return nil, fmt.Errorf("job %q was done before it came to row %q", s.Contract().Job.Name, id)
 }
 
 // eventStream writes events as JSON lines.
@@ -382,4 +297,48 @@ func (s *eventStream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.encoder = nil
+}
+
+// serveFigures makes figures of scores that the owner sends.
+func (n *socket) serveFigures(r *http.Request, _ url.Values) (any, error) {
+	var asked ScoredRows
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxScores)).Decode(&asked); err != nil {
+		return nil, err
+	}
+	if err := n.algorithms.refreshOwn(r.Context(), asked.Table, byCommand("hanse figures", personOf(r))); err != nil {
+		return nil, err
+	}
+	return n.columns.FiguresOf(asked.Training, asked.Table, asked.Labels, asked.Scores, asked.Others)
+}
+
+// serveThreshold has a rule choose the threshold of a model.
+func (n *socket) serveThreshold(_ *http.Request, q url.Values) (any, error) {
+	var h keys.Hash
+	if err := h.UnmarshalText([]byte(q.Get("model"))); err != nil {
+		return nil, err
+	}
+	rule, err := figures.ParseRule(q.Get("rule"))
+	if err != nil {
+		return nil, err
+	}
+	return n.columns.SetRule(h, rule)
+}
+
+// serveDraft streams the events of a Draft; the last one is the draft or an error.
+func (n *socket) serveDraft(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxJob))
+	out := newEventStream(w)
+	defer out.close()
+	var said []byte
+	if err == nil {
+		var d *Draft
+		if d, err = n.proposer.Draft(r.Context(), text, out.send); err == nil {
+			said, err = json.Marshal(d)
+		}
+	}
+	if err != nil {
+		out.send(jobs.Event{Kind: jobs.EventError, Text: err.Error()})
+		return
+	}
+	out.send(jobs.Event{Kind: jobs.EventDraft, Text: string(said)})
 }

@@ -2,17 +2,40 @@ package node
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/disk"
+	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
+
+// views is what this node's owner sees of it.
+type views struct {
+	config   *Config
+	life     *life
+	disk     *folder
+	tables   *jobs.Tables
+	columns  *columns.Jobs
+	traffic  *traffic
+	waits    *waits
+	member   *member
+	roster   *roster
+	sessions *sessions
+	workers  *workers
+	keeper   *keeper
+	digests  *digests
+	consents *consents
+}
 
 // Status is a node at one moment, as its owner sees it: hanse status prints it, the metrics count it, and the page
 // shows it. Nothing in it is a secret, a row, or how many rows another party has; names and reasons of others are
@@ -188,12 +211,12 @@ const awayAfter = time.Minute
 const unbegunNotice = 24 * time.Hour
 
 // Status returns the node as it is now.
-func (n *Node) Status() Status {
-	charter := n.currentCharter()
+func (n *views) Status() Status {
+	charter := n.member.currentCharter()
 	s := Status{
-		Time: time.Now(), Member: n.name(), ID: n.config.Key.ID().String(), Version: n.config.Version,
-		Started: n.started, Dir: n.config.Dir, Jobs: n.jobStatuses(), Traffic: n.traffic.status(n.memberName),
-		Waits: n.waits.status(), Sessions: n.began.Load(),
+		Time: time.Now(), Member: n.member.name(), ID: n.config.Key.ID().String(), Version: n.config.Version,
+		Started: n.life.started, Dir: n.config.Dir, Jobs: n.jobStatuses(), Traffic: n.traffic.status(n.member.memberName),
+		Waits: n.waits.status(), Sessions: n.sessions.sessionsBegun(),
 		Charter: CharterStatus{Name: charter.Name, Version: charter.Version, Digest: charter.Digest().String(),
 			Created: charter.Created},
 	}
@@ -297,13 +320,13 @@ func (m *MemberStatus) awaySince(started time.Time) time.Time {
 }
 
 // jobStatuses lists the jobs with what passes in them.
-func (n *Node) jobStatuses() []JobStatus {
+func (n *views) jobStatuses() []JobStatus {
 	var all []JobStatus
 	for _, info := range n.Jobs() {
 		j := JobStatus{JobInfo: info}
 		var h keys.Hash
 		if h.UnmarshalText([]byte(info.Contract)) == nil {
-			if s, ok := n.job(h); ok {
+			if s, ok := n.roster.job(h); ok {
 				s.watched.status(&j)
 			}
 		}
@@ -312,14 +335,35 @@ func (n *Node) jobStatuses() []JobStatus {
 	return all
 }
 
-// meterSession begins to count what a session of a job sends; waits has for whom it waits.
-func (n *Node) meterSession(s *jobState, waits *protocol.Waits) (*sessionMeter, error) {
-	c := s.Contract()
-	m, err := newSessionMeter(c, c.Job.Index(n.nameIn(c)))
-	if err != nil {
+// scores reads the scores that opened here, which are those that this node signed for.
+func (n *views) scores(s *jobState) ([]byte, error) {
+	if job := s.Contract().Job; job.Task != contract.TaskPredict || job.OpenTo != s.Self() || job.Requests > 0 {
+		return nil, fmt.Errorf("job %q keeps no scores here: they are those of a prediction, at the party that they open to",
+			job.Name)
+	}
+	if err := n.keeper.checkPart(s, jobs.ScoresFile); err != nil {
 		return nil, err
 	}
-	n.began.Add(1)
-	s.watched.session(m, waits)
-	return m, nil
+	return os.ReadFile(s.vault.Path(jobs.ScoresFile))
+}
+
+// ScoreRow asks a serving prediction for one row's score, as a scores file has it; no id ends the prediction. When
+// the job ends before, the error says how.
+func (n *views) ScoreRow(ctx context.Context, h keys.Hash, id string) ([]string, error) {
+	final := make(<-chan struct{})
+	s, ok := n.roster.job(h)
+	if ok { // else it has yet to be proposed here
+		final = s.Final()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(n.life.ctx, func() { cancel(errors.New("the node stops")) })()
+	row, ended, err := n.columns.ScoreRow(ctx, h, id, final)
+	if !ended {
+		return row, err
+	}
+	if err := s.EndedError(); err != nil || id == "" { // that it ends is no error
+		return nil, err
+	}
+	return nil, fmt.Errorf("job %q was done before it came to row %q", s.Contract().Job.Name, id)
 }

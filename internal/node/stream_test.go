@@ -23,8 +23,8 @@ func TestEventsAfterTheStream(t *testing.T) {
 	}
 	var late atomic.Pointer[func(jobs.Event)] // as a member's call has it that is under way when the job ends
 	l.watch(0, func(jobs.Event) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
+		n.roster.mu.Lock()
+		defer n.roster.mu.Unlock()
 		if listen := n.hearers[c.Hash()]; listen != nil {
 			late.Store(&listen)
 		}

@@ -115,7 +115,7 @@ func (s sitter) Call(ctx context.Context, to keys.ID, _ string, _ []byte) ([]byt
 func TestSitterHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad, good := contract.Party{Name: "telco", ID: keys.ID{1}}, contract.Party{Name: "insurer", ID: keys.ID{2}}
-		n := &Node{config: Config{Transport: sitter{id: bad.ID}}, asking: make(chan struct{}, askedAtOnce)}
+		n := &asker{config: &Config{Transport: sitter{id: bad.ID}}, slots: make(chan struct{}, askedAtOnce)}
 		ctx, cancel := context.WithCancel(t.Context())
 		var waiting sync.WaitGroup
 		for range askedAtOnce {
@@ -134,8 +134,8 @@ func TestSitterHoldsNobodyUp(t *testing.T) {
 		}
 		cancel()
 		waiting.Wait()
-		if len(n.asking) != 0 {
-			t.Errorf("%d places are kept", len(n.asking))
+		if len(n.slots) != 0 {
+			t.Errorf("%d places are kept", len(n.slots))
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -115,28 +114,6 @@ func (m *sessionMeter) status() []EgressStatus {
 		all = append(all, *m.by[l])
 	}
 	return all
-}
-
-// countShard counts what a job's workers say of the session of a shard, whose result this node keeps.
-func (n *Node) countShard(s *jobState, t shards.Traffic) {
-	c := s.Contract()
-	classes := make(map[string]contract.Class)
-	for i := range c.Sharded {
-		classes[c.Sharded[i].Kind], _ = contract.ParseClass(c.Sharded[i].Class) // checked with the contract
-	}
-	meter := s.watched.meter()
-	for _, f := range t.Flows {
-		class, ok := classes[f.Kind]
-		if !ok || f.Party < 0 || f.Party >= len(c.Parties) { // a worker of another program
-			continue
-		}
-		sent := protocol.Entry{Event: protocol.EventSent, Peer: f.Party, Class: class}
-		n.traffic.add(c.Parties[f.Party].ID, sent, f.Sent)
-		if meter != nil {
-			meter.add(sent, f.Sent)
-		}
-		n.traffic.add(c.Parties[f.Party].ID, protocol.Entry{Event: protocol.EventReceived, Class: class}, f.Read)
-	}
 }
 
 // countingRecorder is a session's recorder that counts what passes.

@@ -33,8 +33,7 @@ const curvePoints = 256
 // waitingLasts is how long somebody counts as awaited after it was told: who goes on waiting tells it sooner.
 const waitingLasts = 8 * jobs.WaitReport
 
-// watched is what passes in a job while the node runs. It is in memory alone: a node that starts has heard nothing. Its
-// lock is held for no call, so that whoever holds another may tell it something.
+// watched is what passes in a job while the node runs. It is in memory alone: a node that starts has heard nothing.
 type watched struct {
 	mu       sync.Mutex
 	progress Progress  // the latest that was told

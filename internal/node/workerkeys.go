@@ -14,17 +14,17 @@ import (
 )
 
 // IsWorker reports whether a key is that of a worker of this node, at this moment: of a job that has not ended here.
-func (n *Node) IsWorker(id keys.ID) bool {
+func (n *socket) IsWorker(id keys.ID) bool {
 	at, standing := n.config.WorkerKeys.Find(id)
 	if standing != workerkeys.Good {
 		return false
 	}
-	s, ok := n.job(at.Contract)
+	s, ok := n.roster.job(at.Contract)
 	return ok && s.Ending() == nil
 }
 
 // SpentKey says why a key that was made for a worker of this node lets nobody in, if it is one.
-func (n *Node) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
+func (n *socket) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
 	at, standing := n.config.WorkerKeys.Find(id)
 	spent := func(names ...string) (fault.Fault, bool) {
 		return fault.Fault{Code: fault.CodeSpent, Names: names}, true
@@ -36,7 +36,7 @@ func (n *Node) SpentKey(id keys.ID) (why fault.Fault, ok bool) {
 		return spent(fault.SpentRevoked)
 	}
 	// An end comes before the time of the key: a worker that hears that its job is done need not be started again.
-	switch s, ok := n.job(at.Contract); {
+	switch s, ok := n.roster.job(at.Contract); {
 	case !ok:
 		return spent(fault.SpentEnded)
 	case s.Ending() != nil && s.EndedError() != nil:
@@ -69,8 +69,8 @@ func shardsOf(text string, of int) (r workerkeys.Range, err error) {
 }
 
 // workersOf finds a job in shards that has not ended, for a command about the keys of its workers.
-func (n *Node) workersOf(h keys.Hash, q url.Values) (*jobState, workerkeys.Range, error) {
-	s, ok := n.job(h)
+func (n *socket) workersOf(h keys.Hash, q url.Values) (*jobState, workerkeys.Range, error) {
+	s, ok := n.roster.job(h)
 	switch {
 	case n.config.WorkerKeys == nil:
 		return nil, workerkeys.Range{}, errors.New("this node makes no keys for workers")
@@ -85,7 +85,7 @@ func (n *Node) workersOf(h keys.Hash, q url.Values) (*jobState, workerkeys.Range
 }
 
 // makeWorkerKeys makes keys for workers of a job's shards, and returns the text of their file.
-func (n *Node) makeWorkerKeys(q url.Values, h keys.Hash) (any, error) {
+func (n *socket) makeWorkerKeys(q url.Values, h keys.Hash) (any, error) {
 	s, shards, err := n.workersOf(h, q)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ type Revocation struct {
 }
 
 // revokeWorkerKeys takes keys of workers back.
-func (n *Node) revokeWorkerKeys(q url.Values, h keys.Hash) (any, error) {
+func (n *socket) revokeWorkerKeys(q url.Values, h keys.Hash) (any, error) {
 	_, shards, err := n.workersOf(h, q)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,6 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// Event is something that happens to a job. Those of this package are all there are.
-type Event interface {
-	// decide says what the event does to a job that has come to s, or why it may not happen.
-	decide(s standing) (move, error)
-}
-
 // Approved is approvals of a proposed job that are not enough yet: all of them.
 type Approved struct{ Approvals []string }
 

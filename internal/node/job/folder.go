@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -47,14 +46,6 @@ func (f Folder) Time(name string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// HashOf returns the contract's hash that names a job's folder, which may be that of any node on this machine.
-func HashOf(folder string) (h keys.Hash, err error) {
-	if err := h.UnmarshalText([]byte(strings.TrimSpace(filepath.Base(folder)))); err != nil {
-		return h, fmt.Errorf("%s is no job's folder: %w", folder, err)
-	}
-	return h, nil
 }
 
 // ReadRecord reads the record in a job's folder, which no node need run on.

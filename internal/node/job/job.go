@@ -81,6 +81,12 @@ type trouble struct {
 	lasts time.Duration // for how long this node comes to no other session
 }
 
+// Event is something that happens to a job. Those of this package are all there are.
+type Event interface {
+	// decide says what the event does to a job that has come to s, or why it may not happen.
+	decide(s standing) (move, error)
+}
+
 // Effect is what the caller of Apply has to do, once the event counts.
 type Effect struct {
 	Do     Deed

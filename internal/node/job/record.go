@@ -1,8 +1,11 @@
 package job
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
@@ -108,3 +111,11 @@ const (
 
 // Draft names what a session keeps of this party's part.
 func Draft(session uint32) string { return Drafts + strconv.FormatUint(uint64(session), 10) }
+
+// HashOf returns the contract's hash that names a job's folder, which may be that of any node on this machine.
+func HashOf(folder string) (h keys.Hash, err error) {
+	if err := h.UnmarshalText([]byte(strings.TrimSpace(filepath.Base(folder)))); err != nil {
+		return h, fmt.Errorf("%s is no job's folder: %w", folder, err)
+	}
+	return h, nil
+}
