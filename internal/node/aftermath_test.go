@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // TestANodeWithANewKeyStarts: a member's key was lost and the charter has a new one; its folder has the jobs of the
@@ -301,6 +303,43 @@ func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 		t.Errorf("it answers %d bytes, %v, and has the job as %s", len(r.Ending), err, state)
 	}
 	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAClientEndsNoJobForItsProposer: a client asks the proposer of a job over clients, who alone signs that it is
+// done, for that signature when its own session has ended, before the other servers' have.
+func TestAClientEndsNoJobForItsProposer(t *testing.T) {
+	l := newTestNetwork(t, 5, 30)
+	l.streams(1, 60)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, s := l.nodes[0], mustJob(t, l.nodes[0], c)
+	if _, err := n.consentHere(s, Decision{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []job.Event{job.Opened{Number: 1, Now: time.Now()}, job.Finished{Session: 1, Report: []byte("{}")}} {
+		if err := n.apply(s, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part, err := n.servePart(l.keys[3].ID(), standingRequest{c.Hash()})
+	if err != nil || part.Session != 1 {
+		t.Fatalf("the proposer has finished %+v, %v", part, err)
+	}
+	done, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: 1,
+		Parts: []contract.PartDigest{{Party: "bank", Digest: part.Digest}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := n.serveSign(l.keys[3].ID(), endingRequest{Contract: c.Hash(), Ending: done.Text()})
+	if !faults.WithCode(fault.CodeRequest)(err) || r.Signature != nil {
+		t.Errorf("the proposer signs for a client: %x, %v", r.Signature, err)
+	}
+	if _, err := n.signEnding(s, done); err != nil { // the control: what it signs for itself
 		t.Error(err)
 	}
 }
