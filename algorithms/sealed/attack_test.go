@@ -124,8 +124,8 @@ func (f *fixture) addingToTheLastStepIsCaught(t *testing.T, class int) {
 // precision is that of the system which the label holder has kept.
 func (f *fixture) precision(t testing.TB, _ []*fdskl.Model) precision {
 	t.Helper()
-	tr := &trainer{Party: f.party(0, nil, 0)}
-	s, err := tr.load(stageSystem.file(0))
+	tr := newParts(&setting{Party: f.party(0, nil, 0)})
+	s, err := tr.checkpoints.load(stageSystem.file(0))
 	if err != nil || s == nil {
 		t.Fatalf("no system: %v", err)
 	}

@@ -13,6 +13,14 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// chooser chooses among the candidates of the regulariser.
+type chooser struct {
+	*setting
+	checker *checker
+	choices *series // of the number of the best candidate
+	chosen  float64 // of the candidates
+}
+
 // A job with lambda = "auto" keeps a fifth of its rows out of a first Gram matrix. The solver takes the job's steps on
 // it for all candidates in the same messages, and of each the three share the mean squared error on the rows kept out,
 // less that of guessing the mean:
@@ -86,7 +94,7 @@ func candidatesOf(p fdskl.Params, rows int) ([]float64, error) {
 
 // choose settles the regulariser of a job with lambda = "auto", in every session anew from what opened in the first. s
 // is nil where the coefficients are there already.
-func (t *trainer) choose(ctx context.Context, s *system) error {
+func (t *chooser) choose(ctx context.Context, s *system) error {
 	if t.candidates == nil {
 		return nil
 	}
@@ -132,7 +140,7 @@ const choiceFile = FilePrefix + "choice"
 // keepChoice keeps what the label holder tells, before any step is taken with it, and refuses another number than an
 // earlier session had: the steps would go on with another lambda than they began with, and the check, which wants them
 // to be the same for all runs, would pass.
-func (t *trainer) keepChoice(number []byte) error {
+func (t *chooser) keepChoice(number []byte) error {
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -152,10 +160,10 @@ func (t *trainer) keepChoice(number []byte) error {
 }
 
 // validation solves for all candidates without the rows that are kept out, and shares the number of the best.
-func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) {
+func (t *chooser) validation(ctx context.Context, s *system) (rss.Share, error) {
 	each, n := t.sides*t.features, len(t.candidates)
 	precise := t.precisionFor(s.reach, t.Params.Iterations)
-	rest := &descent{trainer: t, kind: kindTrial, rounded: kindTrialRounded, precision: precise,
+	rest := &descent{setting: t.setting, kind: kindTrial, rounded: kindTrialRounded, precision: precise,
 		size: t.rightSize(s.reach) + precise.size(), right: rss.Zero(t.role, n*each), steps: t.Params.Iterations,
 		point: coefBits}
 	if t.role != rss.Outside {
@@ -167,7 +175,7 @@ func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) 
 			addTimes(rest.right.Slice(i*each, (i+1)*each), first, 1<<rest.extra())
 		}
 	}
-	kept := float64(t.Rows-t.heldOutRows()) / float64(t.Rows)
+	kept := float64(t.Rows-t.checker.heldOutRows()) / float64(t.Rows)
 	for _, lambda := range t.candidates {
 		rest.add(t.sides, t.scaled(lambda)*kept, s.reach)
 	}
@@ -209,12 +217,12 @@ func (t *trainer) validation(ctx context.Context, s *system) (rss.Share, error) 
 // winner shares the number of the smallest of n losses, the first of several: as fdskl.Choose has it, the last one
 // where rows are many and no other is better by more than a little. Every two are compared at once, and the one that is
 // better than all others is found by products.
-func (t *trainer) winner(ctx context.Context, n int, losses rss.Share) (rss.Share, error) {
+func (t *chooser) winner(ctx context.Context, n int, losses rss.Share) (rss.Share, error) {
 	number := rss.Zero(t.role, 1)
 	if n == 1 {
 		return number, nil
 	}
-	g := &gates{trainer: t, kind: kindRanking, turn: t.Params.Iterations + 1}
+	g := &gates{setting: t.setting, kind: kindRanking, turn: t.Params.Iterations + 1}
 	pairs := n * (n - 1) / 2 // of each number with the ones before it, whose lambda is larger
 	differences := rss.Zero(t.role, pairs)
 	pair := func(later, earlier int) int { return later*(later-1)/2 + earlier }
@@ -224,7 +232,7 @@ func (t *trainer) winner(ctx context.Context, n int, losses rss.Share) (rss.Shar
 			one := differences.Slice(at, at+1)
 			addTimes(one, losses.Slice(i, i+1), 1)
 			addTimes(one, losses.Slice(j, j+1), ^uint64(0))
-			if i == n-1 && fdskl.Many(t.Rows-t.heldOutRows(), t.features) {
+			if i == n-1 && fdskl.Many(t.Rows-t.checker.heldOutRows(), t.features) {
 				differences.AddPublic(t.role, at, -t.keptLoss()-1) // as good is enough
 			}
 		}
@@ -256,13 +264,13 @@ func (t *trainer) winner(ctx context.Context, n int, losses rss.Share) (rss.Shar
 }
 
 // keptLoss is fdskl.KeptLoss, of a row and a function, as q has it.
-func (t *trainer) keptLoss() uint64 {
-	rows := math.Ldexp(float64(t.heldOutRows()), -bits.Len(uint(t.heldOutRows()-1)))
+func (t *chooser) keptLoss() uint64 {
+	rows := math.Ldexp(float64(t.checker.heldOutRows()), -bits.Len(uint(t.checker.heldOutRows()-1)))
 	return uint64(math.Round(math.Ldexp(fdskl.KeptLoss*rows*float64(t.sides), lossPoint-t.sumShift())))
 }
 
 // sumShift is by how much the sum of the functions' errors is divided, as a power of two.
-func (t *trainer) sumShift() int {
+func (t *chooser) sumShift() int {
 	if t.sides > 1 {
 		return classShift
 	}
@@ -271,11 +279,11 @@ func (t *trainer) sumShift() int {
 
 // heldOutBits is the factor, as a power of two, between beta^T G_v beta and a mean over the next power of two of the
 // rows that are kept out.
-func (t *trainer) heldOutBits() int { return t.p - bits.Len(uint(t.heldOutRows()-1)) }
+func (t *chooser) heldOutBits() int { return t.p - bits.Len(uint(t.checker.heldOutRows()-1)) }
 
 // minus subtracts from a share.
 func minus(s, less rss.Share) { addTimes(s, less, ^uint64(0)) }
 
 // sharesLabels reports whether the labels are shared: the square loss has them in its right side, and so has the choice
 // of a regulariser.
-func (t *trainer) sharesLabels() bool { return t.loss == kernel.Square || t.candidates != nil }
+func (t *setting) sharesLabels() bool { return t.loss == kernel.Square || t.candidates != nil }

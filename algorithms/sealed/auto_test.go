@@ -164,11 +164,11 @@ func TestAutoIsTheSameStepsInTheClear(t *testing.T) {
 			want := make([]float64, len(tr.candidates))
 			for _, o := range list {
 				for i, q := range o.validate(t, f, tr.candidates) {
-					want[i] += math.Ldexp(q, -tr.sumShift())
+					want[i] += math.Ldexp(q, -tr.chooser.sumShift())
 				}
 			}
 			best := slices.Index(tr.candidates, models[0].Lambda)
-			guess, kept := f.guessing(t, tr), math.Ldexp(float64(tr.keptLoss()), -lossPoint)
+			guess, kept := f.guessing(t, tr), math.Ldexp(float64(tr.chooser.keptLoss()), -lossPoint)
 			t.Logf("guessing %.4f, steps %.4f: lambda %v", guess, want, models[0].Lambda)
 			for i, m := range models {
 				if best < 0 || m.Lambda != models[0].Lambda {
@@ -176,7 +176,7 @@ func TestAutoIsTheSameStepsInTheClear(t *testing.T) {
 				}
 			}
 			off := func(q float64) float64 { return c.within*(2*math.Sqrt(guess+q)+c.within) + math.Abs(q)/100 }
-			many := fdskl.Many(f.rows-tr.heldOutRows(), f.params.Features)
+			many := fdskl.Many(f.rows-tr.checker.heldOutRows(), f.params.Features)
 			for i, q := range want {
 				allowed := 0.0
 				if last := len(want) - 1; many && best == last {
@@ -220,7 +220,7 @@ func (f *fixture) guessing(t testing.TB, tr *trainer) float64 {
 			}
 		}
 	}
-	return sum / float64(int(1)<<(bits.Len(uint(tr.heldOutRows()-1))+tr.sumShift()))
+	return sum / float64(int(1)<<(bits.Len(uint(tr.checker.heldOutRows()-1))+tr.chooser.sumShift()))
 }
 
 // won compares losses in shares, in units of 2^-lossPoint, and returns the number of the winner.
@@ -243,7 +243,7 @@ func (f *fixture) wonBeside(t testing.TB, seed string, losses, added []int64) in
 				s.X[i] += uint64(x)
 			}
 		}
-		return tr.winner(ctx, len(losses), s)
+		return tr.chooser.winner(ctx, len(losses), s)
 	})[0])
 }
 
@@ -252,7 +252,7 @@ func (f *fixture) wonBeside(t testing.TB, seed string, losses, added []int64) in
 func TestTheWinnerHasTheSmallestLoss(t *testing.T) {
 	few := newFixture(t, rss.Roles, 400, fdskl.Params{Features: 50, Iterations: 5, Sigma: 1})
 	many := newFixture(t, rss.Roles, 600, fdskl.Params{Features: 50, Iterations: 5, Sigma: 1})
-	kept := many.labelHolder(t).keptLoss()
+	kept := many.labelHolder(t).chooser.keptLoss()
 	if want := math.Ldexp(120.0/128/256, lossPoint); math.Abs(float64(kept)-want) > 0.5 { // 120 rows of 600, over 128
 		t.Errorf("a 256th is %d, want %v", kept, want)
 	}

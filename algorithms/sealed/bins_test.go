@@ -34,7 +34,7 @@ func TestScorecardsOfAllSizesStayInRange(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					tr := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
+					tr := newParts(&setting{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s})
 					got := tr.precisionOf(s.s0)
 					if got.limit > 4*checkLimit {
 						t.Errorf("the check's limit is %d, want at most %d", got.limit, 4*checkLimit)

@@ -39,7 +39,7 @@ const (
 const useMultiple = rss.FirstFree + 1
 
 // drawMultiples shares the secret multiples: everybody has two pads of each, and nobody the third.
-func (t *trainer) drawMultiples() (rss.Share, error) {
+func (t *checker) drawMultiples() (rss.Share, error) {
 	const n = runs - 1
 	step := t.three.Begin("multiples")
 	var c [rss.Roles][]uint64
@@ -60,7 +60,7 @@ func (t *trainer) drawMultiples() (rss.Share, error) {
 }
 
 // multiplied returns right sides and their secret multiples, [runs, sides, D], scale gs + extra.
-func (t *trainer) multiplied(ctx context.Context, s *system, multiples, right rss.Share) (rss.Share, error) {
+func (t *checker) multiplied(ctx context.Context, s *system, multiples, right rss.Share) (rss.Share, error) {
 	var terms []uint64
 	if t.role != rss.Outside {
 		for i := range runs - 1 {
@@ -79,7 +79,7 @@ func (t *trainer) multiplied(ctx context.Context, s *system, multiples, right rs
 }
 
 // checkNumbers is how many numbers check the steps.
-func (t *trainer) checkNumbers() int { return (runs - 1) * t.sides * checkVectors }
+func (t *checker) checkNumbers() int { return (runs - 1) * t.sides * checkVectors }
 
 // checkTerms returns the terms of chi (s beta - beta_s) for both multiples, all functions and all vectors of signs.
 func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
@@ -87,7 +87,7 @@ func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
 		return nil
 	}
 	if t.secant {
-		return t.solutionTerms(s.check, coin)
+		return t.stepper.solutionTerms(s.check, coin)
 	}
 	scale := uint64(1) << s.multiple
 	signs := &signs{source: rand.NewChaCha8(coin)}
@@ -118,7 +118,7 @@ func (t *trainer) checkTerms(s *solution, coin keys.Hash) []uint64 {
 
 // addSolution adds to this party's terms of the check of solutions, [runs - 1, D], those of s beta - beta_s of one. No
 // other solution has its multiples: what is added to one and taken off another does not cancel.
-func (t *trainer) addSolution(check []uint64, multiples, all rss.Share, multiple int) {
+func (t *stepper) addSolution(check []uint64, multiples, all rss.Share, multiple int) {
 	d := t.features
 	for i := range runs - 1 {
 		for j, x := range t.three.Times(all.Slice(0, d), multiples.Slice(i, i+1)) {
@@ -128,7 +128,7 @@ func (t *trainer) addSolution(check []uint64, multiples, all rss.Share, multiple
 }
 
 // solutionTerms returns the terms of what all solutions have come to, under all vectors of signs.
-func (t *trainer) solutionTerms(check []uint64, coin keys.Hash) (terms []uint64) {
+func (t *stepper) solutionTerms(check []uint64, coin keys.Hash) (terms []uint64) {
 	signs := &signs{source: rand.NewChaCha8(coin)}
 	one := make([][]uint64, runs-1)
 	for range checkVectors {
@@ -173,7 +173,7 @@ func (s *signs) sum(words []uint64, last ...uint64) uint64 {
 }
 
 // threeNames are the parties of the three roles.
-func (t *trainer) threeNames() (names [rss.Roles]string) {
+func (t *checker) threeNames() (names [rss.Roles]string) {
 	for r, i := range t.parties {
 		names[r] = t.Names[i]
 	}
@@ -181,7 +181,7 @@ func (t *trainer) threeNames() (names [rss.Roles]string) {
 }
 
 // oneOfThree says that a failed check leaves open which of the three deviates.
-func (t *trainer) oneOfThree(kind, reason string) error {
+func (t *checker) oneOfThree(kind, reason string) error {
 	names := t.threeNames()
 	return &rss.DeviationError{Parties: names[:], Kind: kind, Reason: reason}
 }

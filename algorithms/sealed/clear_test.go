@@ -41,9 +41,9 @@ func (f *fixture) solved(t *testing.T, models []*fdskl.Model) {
 	var shares [rss.Roles][]rss.Share
 	var s *state
 	for r, i := range at {
-		tr := &trainer{Party: f.party(i, nil, 0)}
+		tr := newParts(&setting{Party: f.party(i, nil, 0)})
 		var err error
-		if s, err = tr.load(stageSystem.file(0)); err == nil {
+		if s, err = tr.checkpoints.load(stageSystem.file(0)); err == nil {
 			lengths := []int{d * d, d, runs * each * d, runs - 1}
 			if f.params.Lambda == 0 {
 				lengths = append(lengths, d*d, 2*each*d)
@@ -56,7 +56,7 @@ func (f *fixture) solved(t *testing.T, models []*fdskl.Model) {
 	}
 	o := &oracle{loss: kernel.Square, steps: f.params.Iterations}
 	o.scales, _ = scalesOf(f.params, f.rows)
-	finer := (&trainer{Party: f.party(0, nil, 0), scales: o.scales}).precisionOf(s.Reach).extra()
+	finer := (&setting{Party: f.party(0, nil, 0), scales: o.scales}).precisionOf(s.Reach).extra()
 	gram := reals(rss.Reconstruct(shares[0][0], shares[1][0]), gramBits)
 	o.lambda = models[0].Regulariser()
 	for i := range d {

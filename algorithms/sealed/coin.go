@@ -15,6 +15,14 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// checker tosses the coins of a training, checks its steps by them, and draws the rows that choose a regulariser.
+type checker struct {
+	*setting
+	coin          keys.Hash // that draws samples of the rows; of bins
+	heldOut       []bool    // the rows that choose among the candidates; nil before, and where sums are made elsewhere
+	coins, checks *series   // of the check of the steps
+}
+
 // The kinds of the messages of the two coins: that of the rows that are kept out, and that of the check.
 const (
 	kindRowCommitment = "row coin commitment" // to a party's part of the coin
@@ -43,7 +51,7 @@ func (c coin) commitmentTo(r rss.Role, part []byte) keys.Hash {
 }
 
 // randomPart draws this party's part of a coin, zeros outside the three.
-func (t *trainer) randomPart() ([]byte, error) {
+func (t *checker) randomPart() ([]byte, error) {
 	part := make([]byte, partSize)
 	if t.role == rss.Outside {
 		return part, nil
@@ -59,7 +67,7 @@ func (t *trainer) randomPart() ([]byte, error) {
 }
 
 // commit tells a commitment to this party's part of a coin, and returns all three.
-func (t *trainer) commit(ctx context.Context, c coin, part []byte) ([]byte, error) {
+func (t *checker) commit(ctx context.Context, c coin, part []byte) ([]byte, error) {
 	var all []byte
 	var sizes [rss.Roles]int
 	for r, i := range t.parties {
@@ -88,7 +96,7 @@ func (t *trainer) commit(ctx context.Context, c coin, part []byte) ([]byte, erro
 }
 
 // reveal tells this party's part of a coin, and returns the coin once all have told what they committed to.
-func (t *trainer) reveal(ctx context.Context, c coin, part, commitments []byte) (keys.Hash, error) {
+func (t *checker) reveal(ctx context.Context, c coin, part, commitments []byte) (keys.Hash, error) {
 	var parts [rss.Roles][]byte
 	for r, i := range t.parties {
 		var err error
@@ -111,7 +119,7 @@ func (t *trainer) reveal(ctx context.Context, c coin, part, commitments []byte) 
 
 // tossCheck draws the coin of the check, or tells it again. All three keep the solution, their part and the commitments
 // before a part leaves: it is drawn once, for that solution, and no later session has another.
-func (t *trainer) tossCheck(ctx context.Context) (keys.Hash, error) {
+func (t *checker) tossCheck(ctx context.Context) (keys.Hash, error) {
 	words, err := t.openings.fix(ctx, t.coins, 1, coinWords, func() ([]uint64, error) {
 		part, err := t.randomPart()
 		if err != nil {
@@ -134,7 +142,7 @@ const rowsFile = FilePrefix + "rows"
 // tossRows draws the coin of the rows that choose the regulariser of a job with lambda = "auto", or tells it again.
 // Nobody can choose it: who leaves a session once it knows the coin has no second one in that job. begun says that this
 // party has sums of rows already: then the coin was drawn.
-func (t *trainer) tossRows(ctx context.Context, begun bool) (keys.Hash, error) {
+func (t *checker) tossRows(ctx context.Context, begun bool) (keys.Hash, error) {
 	kept, err := t.keptPart()
 	if err != nil {
 		return keys.Hash{}, err
@@ -165,7 +173,7 @@ func (t *trainer) tossRows(ctx context.Context, begun bool) (keys.Hash, error) {
 }
 
 // keptPart returns what this party keeps of the coin of the rows, a new part of it in the first session.
-func (t *trainer) keptPart() ([]byte, error) {
+func (t *checker) keptPart() ([]byte, error) {
 	if t.role == rss.Outside {
 		return t.randomPart()
 	}
@@ -205,7 +213,7 @@ func heldOutOf(rows, lo, hi int, coin keys.Hash) []bool {
 }
 
 // heldOutRows is how many rows are kept out.
-func (t *trainer) heldOutRows() int {
+func (t *checker) heldOutRows() int {
 	if t.candidates == nil {
 		return 0
 	}
@@ -214,7 +222,7 @@ func (t *trainer) heldOutRows() int {
 
 // parted is the most rows of a part, of those kept out or of the others, that a run of n rows has, whatever the coin:
 // windows of sums end where a contract can say it before there is one.
-func (t *trainer) parted(part, n int) int {
+func (t *checker) parted(part, n int) int {
 	const share = fdskl.HeldOutShare
 	switch {
 	case t.candidates == nil:

@@ -71,7 +71,7 @@ func discloseTraining(
 		}
 		d.Openings = append(d.Openings, contract.Opening{To: holder, Kind: kindValidation, Count: 1,
 			Meaning: fmt.Sprintf("which lambda of %v is best on %d rows, drawn by a coin, that are kept out of a first "+
-				"solution%s: %d bits", t.candidates, t.heldOutRows(), over, choiceBits)})
+				"solution%s: %d bits", t.candidates, t.checker.heldOutRows(), over, choiceBits)})
 		for _, name := range parties {
 			if name != holder {
 				d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindChoice, Count: 1,
@@ -90,7 +90,7 @@ func discloseTraining(
 		}
 	}
 	for _, name := range []string{holder, p.Keeper, p.Helper} {
-		d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindCheck, Count: int64(t.checkNumbers()),
+		d.Openings = append(d.Openings, contract.Opening{To: name, Kind: kindCheck, Count: int64(t.checker.checkNumbers()),
 			Meaning: fmt.Sprintf(
 				"whether the steps of the solver were taken as agreed: numbers of %d bits, of an honest training "+
 					"rounding alone", checkWidth)})

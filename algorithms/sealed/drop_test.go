@@ -1,11 +1,11 @@
 package sealed
 
 import (
-	"github.com/hanse-project/hanse/algorithms/fdskl"
-
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 )
 
 // The toy of dropped bits: words of three bits, of which two stay.

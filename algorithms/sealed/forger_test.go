@@ -146,12 +146,12 @@ func (f *fixture) forge(t *testing.T, kind string) {
 // FuzzSums: a checkpoint of sums in words of 32 bits is taken as long as each of its vectors is to be, or refused.
 func FuzzSums(f *testing.F) {
 	tr, vault := sumsTrainer(f)
-	acc, err := tr.savedSums(point{})
+	acc, err := tr.assembler.savedSums(point{})
 	if err != nil {
 		f.Fatal(err)
 	}
 	acc.next = 4
-	if err := tr.saveSums(1, acc); err != nil {
+	if err := tr.assembler.saveSums(1, acc); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(vault.files[stageSums.file(1)], uint32(4))
@@ -159,10 +159,10 @@ func FuzzSums(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, number uint32) {
 		vault.files[stageSums.file(0)], vault.files[stageSums.file(1)] = data, data
 		from := point{stage: stageSums, session: 1, number: int(number)}
-		if s, err := tr.load(stageSums.file(0)); err == nil && s != nil {
+		if s, err := tr.checkpoints.load(stageSums.file(0)); err == nil && s != nil {
 			from.session = s.Session
 		}
-		got, err := tr.savedSums(from)
+		got, err := tr.assembler.savedSums(from)
 		if err != nil {
 			return
 		}
@@ -171,7 +171,7 @@ func FuzzSums(f *testing.F) {
 		}
 		for i, p := range got.parts {
 			want := acc.following(i, got.lifted)
-			if len(p.window) != triangle(tr.features) || len(p.squares) != 0 || p.total.Len() != tr.sumsOf(1) ||
+			if len(p.window) != triangle(tr.features) || len(p.squares) != 0 || p.total.Len() != tr.assembler.sumsOf(1) ||
 				len(p.sides) != len(want.labels)*tr.sides*tr.features {
 				t.Fatalf("part %d has vectors of other lengths", i)
 			}

@@ -9,7 +9,7 @@ import (
 // gates are arithmetic on shared bits, words that are 0 or 1: products, and truncations that are exact where nothing is
 // left to round. Each message is under a pad that its receiver lacks.
 type gates struct {
-	*trainer
+	*setting
 	kind string // of the truncations
 	turn int    // of the next one
 }

@@ -11,6 +11,15 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// assembler makes the system of a step: the Gram matrix and its right sides.
+type assembler struct {
+	*setting
+	checkpoints *checkpoints
+	checker     *checker
+	scorer      *scorer
+	bounds      *series // of the Gram matrix's norm
+}
+
 // The kinds of the messages that make the system of equations.
 const (
 	kindLabels  = "labels"
@@ -64,7 +73,7 @@ type system struct {
 }
 
 // gram makes the system from all rows, or takes it from a checkpoint.
-func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
+func (t *assembler) gram(ctx context.Context, from point) (*system, error) {
 	s, err := t.savedSystem(from)
 	if err != nil || s != nil && t.loss == kernel.Square {
 		return s, err
@@ -81,24 +90,24 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 		return nil, err
 	}
 	if s == nil && t.candidates != nil { // once the labels are shared
-		coin, err := t.tossRows(ctx, acc.next > 0)
+		coin, err := t.checker.tossRows(ctx, acc.next > 0)
 		if err != nil {
 			return nil, err
 		}
-		t.heldOut = heldOutOf(t.Rows, 0, t.Rows, coin)
+		t.checker.heldOut = heldOutOf(t.Rows, 0, t.Rows, coin)
 	}
 	if !t.square {
-		if t.events, err = t.shareEvents(ctx); err != nil {
+		if t.scorer.events, err = t.scorer.shareEvents(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if t.counted { // once they are shared
-		if t.coin, err = t.tossRows(ctx, from.stage >= stageSystem); err != nil {
+		if t.checker.coin, err = t.checker.tossRows(ctx, from.stage >= stageSystem); err != nil {
 			return nil, err
 		}
 	}
 	take := func(b *block, z rss.Share) error {
-		if err := t.kept.add(b, z); err != nil {
+		if err := t.checkpoints.kept.add(b, z); err != nil {
 			return err
 		}
 		if s == nil {
@@ -136,7 +145,7 @@ func (t *trainer) gram(ctx context.Context, from point) (*system, error) {
 }
 
 // systemOf makes the system of the sums of all rows and keeps it, with the labels' means.
-func (t *trainer) systemOf(ctx context.Context, acc *sums, means []float64) (*system, error) {
+func (t *assembler) systemOf(ctx context.Context, acc *sums, means []float64) (*system, error) {
 	s, err := t.finish(ctx, acc)
 	if err != nil {
 		return nil, err
@@ -149,7 +158,7 @@ func (t *trainer) systemOf(ctx context.Context, acc *sums, means []float64) (*sy
 func triangle(d int) int { return d * (d + 1) / 2 }
 
 // prepare starts the sums, from a checkpoint if there is one, and shares the labels of a square loss, [sides, N].
-func (t *trainer) prepare(ctx context.Context, from point) (acc *sums, labels rss.Share, means []float64, err error) {
+func (t *assembler) prepare(ctx context.Context, from point) (acc *sums, labels rss.Share, means []float64, err error) {
 	if acc, err = t.savedSums(from); err != nil {
 		return nil, labels, nil, err
 	}
@@ -165,7 +174,7 @@ func (t *trainer) prepare(ctx context.Context, from point) (acc *sums, labels rs
 }
 
 // labelWords returns the labels' mean for each side, and what is left of them as words, [sides, N].
-func (t *trainer) labelWords() (means []float64, words []uint64) {
+func (t *assembler) labelWords() (means []float64, words []uint64) {
 	for k := range t.sides {
 		mean, of := t.labels(t.begun.Targets(k))
 		means, words = append(means, mean), append(words, of...)
@@ -174,7 +183,7 @@ func (t *trainer) labelWords() (means []float64, words []uint64) {
 }
 
 // labels returns the mean of values, and what is left of them as words for rows, which add up to exactly 0.
-func (t *trainer) labels(values []float64) (mean float64, words []uint64) {
+func (t *assembler) labels(values []float64) (mean float64, words []uint64) {
 	if !t.lifts() {
 		return centred(values, t.sy)
 	}
@@ -206,7 +215,7 @@ func centred(values []float64, scale int) (mean float64, words []uint64) {
 }
 
 // addBlock adds a block to the sums, with the labels of all rows.
-func (t *trainer) addBlock(acc *sums, b *block, z, labels rss.Share) {
+func (t *assembler) addBlock(acc *sums, b *block, z, labels rss.Share) {
 	if t.role == rss.Outside {
 		return
 	}
@@ -221,7 +230,7 @@ func (t *trainer) addBlock(acc *sums, b *block, z, labels rss.Share) {
 	for i, kept := range []bool{false, true} {
 		var rows []int
 		for j := b.lo; j < b.hi; j++ {
-			if t.heldOut[j] == kept {
+			if t.checker.heldOut[j] == kept {
 				rows = append(rows, j-b.lo)
 			}
 		}
@@ -243,7 +252,7 @@ func picked(m rss.Share, rows []int, columns int) (some rss.Share) {
 }
 
 // addRows adds rows of the block from row lo on to a part of the sums, with their labels of each side.
-func (t *trainer) addRows(p *part, lo int, z rss.Share, labels []rss.Share) {
+func (t *assembler) addRows(p *part, lo int, z rss.Share, labels []rss.Share) {
 	if z.Len() == 0 {
 		return
 	}
@@ -261,7 +270,7 @@ func (t *trainer) addRows(p *part, lo int, z rss.Share, labels []rss.Share) {
 }
 
 // centredSides returns the terms of sum_r (z - m)_i y over a part's rows. All labels add up to 0, but not a part's.
-func (t *trainer) centredSides(p *part, m rss.Share) []uint64 {
+func (t *assembler) centredSides(p *part, m rss.Share) []uint64 {
 	if t.candidates == nil || t.role == rss.Outside {
 		return p.sides
 	}
@@ -277,7 +286,7 @@ func (t *trainer) centredSides(p *part, m rss.Share) []uint64 {
 
 // finish makes the system of the sums: the means, the centred Gram matrix, the right side, and a bound on
 // the spectrum.
-func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
+func (t *assembler) finish(ctx context.Context, acc *sums) (*system, error) {
 	s := new(system)
 	t.settle(acc)
 	var err error
@@ -287,7 +296,7 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 	d, parts, all := t.features, t.parts(), t.sides*t.features
 	var squares, products []uint64
 	for i := range acc.parts {
-		squares = append(squares, t.centre(&acc.parts[i], t.rowsOf(i), s.means)...)
+		squares = append(squares, t.centre(&acc.parts[i], t.checker.rowsOf(i), s.means)...)
 		products = append(products, t.centredSides(&acc.parts[i], s.means)...)
 	}
 	upper, err := t.truncate(ctx, kindGram, 1, t.sums.k, squares,
@@ -315,11 +324,11 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 		return nil, err
 	}
 	s.precision = t.precisionOf(s.reach)
-	if s.multiples, err = t.drawMultiples(); err != nil {
+	if s.multiples, err = t.checker.drawMultiples(); err != nil {
 		return nil, err
 	}
 	if t.loss == kernel.Square {
-		if s.sides, err = t.multiplied(ctx, s, s.multiples, s.sides); err != nil {
+		if s.sides, err = t.checker.multiplied(ctx, s, s.multiples, s.sides); err != nil {
 			return nil, err
 		}
 	}
@@ -327,7 +336,7 @@ func (t *trainer) finish(ctx context.Context, acc *sums) (*system, error) {
 }
 
 // parts is how many parts the rows have.
-func (t *trainer) parts() int {
+func (t *assembler) parts() int {
 	if t.candidates != nil {
 		return 2
 	}
@@ -335,7 +344,7 @@ func (t *trainer) parts() int {
 }
 
 // rowsOf is how many rows a part has.
-func (t *trainer) rowsOf(part int) int {
+func (t *checker) rowsOf(part int) int {
 	if part == 1 {
 		return t.heldOutRows()
 	}
@@ -343,7 +352,7 @@ func (t *trainer) rowsOf(part int) int {
 }
 
 // means shares the features' means, zeros for the square loss with a public bound: then the Gram matrix is not centred.
-func (t *trainer) means(ctx context.Context, acc *sums) (rss.Share, error) {
+func (t *assembler) means(ctx context.Context, acc *sums) (rss.Share, error) {
 	d := t.features
 	if t.Params.Bound == boundPublic && t.square {
 		return rss.Zero(t.role, d), nil
@@ -367,7 +376,7 @@ func (s *scales) meanBits() int {
 
 // centre returns the terms of 2 sum_r (z - m)_i (z - m)_j for i <= j, row by row of the upper triangle, over a part's
 // rows. It is positive semidefinite however the means are rounded, and of whatever rows they are.
-func (t *trainer) centre(acc *part, rows int, m rss.Share) []uint64 {
+func (t *assembler) centre(acc *part, rows int, m rss.Share) []uint64 {
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -420,7 +429,7 @@ const boundPublic = "public"
 // publicReach is a bound of the spectrum that nothing opens for: the trace, and what rounding adds. Of bins it is at
 // most s0; of cosines and sines it is s0, since the squares of the two of an angle add up to 1, but for the rounding of
 // the four factors that they are made of.
-func (t *trainer) publicReach() float64 {
+func (t *assembler) publicReach() float64 {
 	norm := 1.0 // of the two features of an angle
 	if !t.Params.Binned() {
 		norm = math.Pow(1+math.Sqrt2/2*math.Ldexp(1, -t.s1), 2)
@@ -434,7 +443,7 @@ func (t *trainer) publicReach() float64 {
 // bound returns a power of the root of two that is at least the Gram matrix's largest eigenvalue: of its
 // Frobenius norm, of whose square the order of magnitude opens to the label holder, who tells all; see order. A public
 // bound is the trace's.
-func (t *trainer) bound(ctx context.Context, gram rss.Share) (float64, error) {
+func (t *assembler) bound(ctx context.Context, gram rss.Share) (float64, error) {
 	if t.Params.Bound == boundPublic {
 		return t.publicReach(), nil
 	}

@@ -32,7 +32,7 @@ type kept struct {
 }
 
 // newKept begins a file of the rows, nil where the loss does not need them again.
-func (t *trainer) newKept() (*kept, error) {
+func (t *checkpoints) newKept() (*kept, error) {
 	if t.Params.Outer == 0 {
 		return nil, nil
 	}

@@ -8,6 +8,16 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// stepper takes the outer steps of a loss that is not the square.
+type stepper struct {
+	*setting
+	checkpoints *checkpoints
+	checker     *checker
+	scorer      *scorer
+	assembler   *assembler
+	progress    *series // of the outer steps; nil for the square loss
+}
+
 // The kinds of the messages of a loss that is not the square.
 const (
 	kindEvents   = "events" // 1 for each row of the second class, the label holder's
@@ -28,7 +38,7 @@ type outer struct {
 
 // newton takes the outer steps of the logistic loss. They begin at the score at which each row's probability is the
 // share of the second class.
-func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, error) {
+func (t *stepper) newton(ctx context.Context, s *system, from point) (*outer, error) {
 	o, err := t.firstScore(ctx)
 	if err != nil {
 		return nil, err
@@ -50,13 +60,13 @@ func (t *trainer) newton(ctx context.Context, s *system, from point) (*outer, er
 		}
 	}
 	if t.stepBits() > coefBits {
-		o.at, err = t.rounded(ctx, kindRounded, t.eachSteps()+1, o.at)
+		o.at, err = t.scorer.rounded(ctx, kindRounded, t.eachSteps()+1, o.at)
 	}
 	return o, err
 }
 
 // shareEvents shares which rows are of the second class.
-func (t *trainer) shareEvents(ctx context.Context) (rss.Share, error) {
+func (t *scorer) shareEvents(ctx context.Context) (rss.Share, error) {
 	var own []uint64
 	if t.role == rss.LabelHolder {
 		for _, y := range t.begun.Targets(0) {
@@ -68,19 +78,19 @@ func (t *trainer) shareEvents(ctx context.Context) (rss.Share, error) {
 
 // firstScore shares where the steps begin, which follows from the share of the second class: the score, and of bins the
 // weight of the rows there, of cosines its like; see firstSecants.
-func (t *trainer) firstScore(ctx context.Context) (*outer, error) {
+func (t *stepper) firstScore(ctx context.Context) (*outer, error) {
 	var start []uint64
 	n := 2
 	if t.secant {
 		n += 2
 	}
 	if t.role == rss.LabelHolder {
-		share := t.eventShare()
+		share := t.scorer.eventShare()
 		start = []uint64{uint64(int64(math.Round(math.Ldexp(math.Log(share/(1-share)), coefBits))))}
 		if t.secant {
-			start = append(start, firstSecants(t.evenWeight())...)
+			start = append(start, firstSecants(t.scorer.evenWeight())...)
 		} else {
-			start = append(start, uint64(math.Round(math.Ldexp(t.evenWeight(), coefBits))))
+			start = append(start, uint64(math.Round(math.Ldexp(t.scorer.evenWeight(), coefBits))))
 		}
 	}
 	words, err := t.three.Input(ctx, kindBase, wordBits, n, start)
@@ -102,19 +112,19 @@ func (t *trainer) firstScore(ctx context.Context) (*outer, error) {
 
 // weighedStep solves with a Gram matrix whose rows are weighed as the scores say, and goes as far as that holds. At the
 // beginning all rows weigh the same.
-func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
-	at, scores, err := t.terms(ctx, o, s)
+func (t *stepper) weighedStep(ctx context.Context, o *outer, s *system) error {
+	at, scores, err := t.scorer.terms(ctx, o, s)
 	if err != nil {
 		return err
 	}
 	var gram rss.Share
 	means := s.means
 	if o.step == 0 {
-		gram, err = t.even(ctx, s, o.weight)
+		gram, err = t.scorer.even(ctx, s, o.weight)
 	} else {
 		if o.step <= lastWeighed || o.weighed == nil { // an earlier one is gone with its session
 			n, of := sample(t.Rows, min(o.step, lastWeighed))
-			if o.weighed, err = t.weighed(ctx, o.step, t.sampled(n, o.step), of, scores, 0); err != nil {
+			if o.weighed, err = t.assembler.weighed(ctx, o.step, t.assembler.sampled(n, o.step), of, scores, 0); err != nil {
 				return err
 			}
 		}
@@ -164,9 +174,9 @@ func (t *trainer) weighedStep(ctx context.Context, o *outer, s *system) error {
 }
 
 // solved shares the solution of all runs for a right side and its secret multiples.
-func (t *trainer) solved(ctx context.Context, o *outer, s *system, multiples, gram, right rss.Share) (rss.Share,
+func (t *stepper) solved(ctx context.Context, o *outer, s *system, multiples, gram, right rss.Share) (rss.Share,
 	error) {
-	right, err := t.multiplied(ctx, s, multiples, right)
+	right, err := t.checker.multiplied(ctx, s, multiples, right)
 	if err != nil {
 		return rss.Share{}, err
 	}
@@ -180,7 +190,7 @@ func (t *trainer) solved(ctx context.Context, o *outer, s *system, multiples, gr
 
 // eventShare is the share of the second class among the rows, at the label holder; where there is one class alone it is
 // off by half a row.
-func (t *trainer) eventShare() float64 {
+func (t *scorer) eventShare() float64 {
 	n := 0.0
 	for _, y := range t.begun.Targets(0) {
 		n += (1 + y) / 2
@@ -199,7 +209,7 @@ func (s *scales) stepBits() int {
 
 // terms returns the coefficients that scores are made of, [D], and the base, [D+1], scale coefBits, and the terms of
 // the scores of all rows, scale sz+bs; none before the first step.
-func (t *trainer) terms(ctx context.Context, o *outer, s *system) (at rss.Share, scores []uint64, err error) {
+func (t *scorer) terms(ctx context.Context, o *outer, s *system) (at rss.Share, scores []uint64, err error) {
 	at = t.ofOneRun(o.at)
 	if o.step == 0 {
 		return at, nil, nil
@@ -229,14 +239,14 @@ func (s *scales) keptRuns() int {
 }
 
 // ofOneRun returns the coefficients of the run that counts, and the base.
-func (t *trainer) ofOneRun(all rss.Share) rss.Share {
+func (t *scorer) ofOneRun(all rss.Share) rss.Share {
 	n := t.keptRuns() * t.features
 	return joined(all.Slice(0, t.features), all.Slice(n, n+1))
 }
 
 // rounded rounds coefficients of one run and the base from stepBits to coefBits, the former to as many bits as scores
 // are made of.
-func (t *trainer) rounded(ctx context.Context, kind string, turn int, all rss.Share) (rss.Share, error) {
+func (t *scorer) rounded(ctx context.Context, kind string, turn int, all rss.Share) (rss.Share, error) {
 	d := t.features
 	y, err := t.truncate(ctx, kind, turn, wordBits, all.X, rss.Shift{Count: d, Bits: t.stepBits() - t.bs},
 		rss.Shift{Count: 1, Bits: t.stepBits() - coefBits})
@@ -268,9 +278,9 @@ func (s *scales) scoring(beta rss.Share) rss.Share {
 }
 
 // scoreTerms returns the terms of the scores of all rows, scale sz+bs.
-func (t *trainer) scoreTerms(ctx context.Context, beta, offset rss.Share) ([]uint64, error) {
+func (t *scorer) scoreTerms(ctx context.Context, beta, offset rss.Share) ([]uint64, error) {
 	out := make([]uint64, t.Rows)
-	return out, t.kept.each(ctx, func(b *block, z rss.Share) error {
+	return out, t.checkpoints.kept.each(ctx, func(b *block, z rss.Share) error {
 		scoreRows(t.three, out[b.lo:b.hi], z, beta, offset, t.sz+t.bs-coefBits)
 		return nil
 	})
@@ -287,7 +297,7 @@ func scoreRows(three *rss.Party, out []uint64, z, beta, offset rss.Share, finer 
 
 // gradient shares the right side of an outer step, [D], scale gs, which is minus the gradient over kappa, of features
 // less means, and of cosines behind it that of the base; and minus the mean derivative over kappa, [1], scale coefBits.
-func (t *trainer) gradient(ctx context.Context, step int, at, means rss.Share, scores []uint64) (right, move rss.Share,
+func (t *stepper) gradient(ctx context.Context, step int, at, means rss.Share, scores []uint64) (right, move rss.Share,
 	err error) {
 	g, err := t.derivatives(ctx, step, scores)
 	if err != nil {
@@ -323,7 +333,7 @@ func (t *trainer) gradient(ctx context.Context, step int, at, means rss.Share, s
 
 // derivatives shares each row's derivative of the loss, its probability less its event, scale sy. At the beginning all
 // probabilities are the same number, which a gradient does not depend on.
-func (t *trainer) derivatives(ctx context.Context, step int, scores []uint64) (rss.Share, error) {
+func (t *stepper) derivatives(ctx context.Context, step int, scores []uint64) (rss.Share, error) {
 	g := rss.Zero(t.role, t.Rows)
 	if step == 0 {
 		for j := range g.X {
@@ -331,24 +341,24 @@ func (t *trainer) derivatives(ctx context.Context, step int, scores []uint64) (r
 		}
 	} else {
 		var err error
-		if g, err = t.probabilities(ctx, step, scores); err != nil {
+		if g, err = t.scorer.probabilities(ctx, step, scores); err != nil {
 			return rss.Share{}, err
 		}
 	}
-	minus(g, t.events)
+	minus(g, t.scorer.events)
 	return g, nil
 }
 
 // derivativeSums returns the terms of the sums over rows of features times derivatives, [D], scale sums.sz + sums.sy,
 // and shares that of derivatives, [1], scale sums.sy. In words of 32 bits the sums of each window of rows are lifted.
-func (t *trainer) derivativeSums(ctx context.Context, step int, g rss.Share) (sides []uint64, total rss.Share,
+func (t *stepper) derivativeSums(ctx context.Context, step int, g rss.Share) (sides []uint64, total rss.Share,
 	err error) {
-	ends, each := t.ending(0, t.Rows, derivativeRows(t.Params), t.WindowRows, nil), t.features+1
+	ends, each := t.assembler.ending(0, t.Rows, derivativeRows(t.Params), t.WindowRows, nil), t.features+1
 	var out []uint64
 	total = rss.Zero(t.role, len(ends))
 	if t.role != rss.Outside {
 		out = make([]uint64, len(ends)*t.features)
-		if err := t.kept.each(ctx, func(b *block, z rss.Share) error {
+		if err := t.checkpoints.kept.each(ctx, func(b *block, z rss.Share) error {
 			at, some := windowOf(ends, b.lo), g.Slice(b.lo, b.hi)
 			t.three.MulVecT(out[at*t.features:(at+1)*t.features], z, some)
 			total.Slice(at, at+1).AddColumns(some)
@@ -364,7 +374,7 @@ func (t *trainer) derivativeSums(ctx context.Context, step int, g rss.Share) (si
 	for _, x := range append(out, total.X...) {
 		twice = append(twice, 2*x)
 	}
-	lifted, err := t.lift(ctx, kindSums, step, len(ends)*each, twice)
+	lifted, err := t.assembler.lift(ctx, kindSums, step, len(ends)*each, twice)
 	if err != nil || t.role == rss.Outside {
 		return nil, rss.Share{}, err
 	}

@@ -54,8 +54,8 @@ type norm struct{ gates }
 
 // order shares how many bits u F^2 has, with boundBits behind the point: 0 to orderWords. The sum of the squares is
 // taken a little larger than it is, by boundTolerance and two units, so that 2^n is more than that of any session.
-func (t *trainer) order(ctx context.Context, gram rss.Share) (rss.Share, error) {
-	n := &norm{gates{trainer: t, kind: kindNorm, turn: 1}}
+func (t *assembler) order(ctx context.Context, gram rss.Share) (rss.Share, error) {
+	n := &norm{gates{setting: t.setting, kind: kindNorm, turn: 1}}
 	square, err := n.blinded(ctx, gram)
 	if err != nil {
 		return rss.Share{}, err

@@ -19,7 +19,7 @@ func ordered(t testing.TB, seed string, square float64) (order int, u float64) {
 	pads := newTape(seed)
 	entry := uint64(math.Round(math.Ldexp(math.Sqrt(square), gramBits)))
 	n := f.computed(t, pads, []uint64{entry}, func(ctx context.Context, tr *trainer, s rss.Share) (rss.Share, error) {
-		return tr.order(ctx, s)
+		return tr.assembler.order(ctx, s)
 	})[0]
 	e := 0.0
 	for i := range blindBits {

@@ -158,7 +158,7 @@ func (o *oracle) gram(f *fixture) (*mat.SymDense, *system) {
 	rows, features := o.z.Dims()
 	gram := mat.NewSymDense(features, nil)
 	gram.SymOuterK(o.scales.s0*2/float64(o.scales.weight*rows), o.z.T())
-	s := &system{reach: (&trainer{Party: f.party(0, nil, 0), scales: o.scales}).publicReach()}
+	s := &system{reach: newParts(&setting{Party: f.party(0, nil, 0), scales: o.scales}).assembler.publicReach()}
 	if f.params.Bound != boundPublic {
 		s.reach = f.reach(mat.Norm(gram, 2))
 	}
@@ -169,7 +169,7 @@ func (o *oracle) gram(f *fixture) (*mat.SymDense, *system) {
 // bound of a matrix of the given norm, at most twice as large, and else the smallest.
 func (f *fixture) reach(norm float64) float64 {
 	least := math.Pow(2, math.Ceil(2*math.Log2(norm))/2)
-	s, err := (&trainer{Party: f.party(0, nil, 0)}).load(stageSystem.file(0))
+	s, err := newParts(&setting{Party: f.party(0, nil, 0)}).checkpoints.load(stageSystem.file(0))
 	const tolerance = 1 << boundTolerance
 	if err != nil || s == nil || s.Reach < least*(1-1e-9) || s.Reach > 2*norm*(1+1.0/tolerance) {
 		return least

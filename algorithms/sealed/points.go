@@ -9,6 +9,13 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// cardmaker opens the points of a scorecard.
+type cardmaker struct {
+	*setting
+	cards *series // nil where none open
+	card  *fdskl.Points
+}
+
 // kindPoints is the kind of the truncations and openings of a scorecard's points.
 const kindPoints = "points"
 
@@ -62,7 +69,7 @@ func cardsOf(to string, base bool, p fdskl.Params, names []string) []cardOf {
 // openCards opens numbers of bins, of which terms have so many bits behind the point, and returns those of this party
 // and which they are, nil when it learns none. A number is rounded up or down, with the right mean, under the pads of
 // one session, and opens once; see openings.
-func (t *trainer) openCards(
+func (t *cardmaker) openCards(
 	ctx context.Context, s *series, cards []cardOf, bits int, terms func(c *cardOf) []uint64,
 ) (own []int64, of *cardOf, err error) {
 	for i := range cards {
@@ -99,7 +106,7 @@ func (c *cardOf) split(p fdskl.Params, names []string, all []int64) (owners []st
 }
 
 // binsOf returns where the bins of a party are among all.
-func (t *trainer) binsOf(party int) (lo, hi int) {
+func (t *cardmaker) binsOf(party int) (lo, hi int) {
 	for _, n := range t.Params.PartyBins[:party] {
 		lo += n
 	}
@@ -107,7 +114,7 @@ func (t *trainer) binsOf(party int) (lo, hi int) {
 }
 
 // openPoints opens the points that the job opens, once the steps are checked, and returns those of this party.
-func (t *trainer) openPoints(ctx context.Context, s *solution) (*fdskl.Points, error) {
+func (t *cardmaker) openPoints(ctx context.Context, s *solution) (*fdskl.Points, error) {
 	opened, c, err := t.openCards(ctx, t.cards, cardsOf(t.Params.Points, true, t.Params, t.Names), coefBits+doublesBits,
 		func(c *cardOf) []uint64 { return t.pointTerms(s, c) })
 	if err != nil || c == nil {
@@ -122,7 +129,7 @@ func (t *trainer) openPoints(ctx context.Context, s *solution) (*fdskl.Points, e
 }
 
 // pointTerms returns the terms of the points that a party learns, with coefBits + doublesBits behind the point.
-func (t *trainer) pointTerms(s *solution, c *cardOf) []uint64 {
+func (t *cardmaker) pointTerms(s *solution, c *cardOf) []uint64 {
 	factor := uint64(math.Round(math.Ldexp(doubles, doublesBits)))
 	var terms []uint64
 	for _, k := range c.bins {

@@ -32,11 +32,11 @@ func (p precision) extra() int { return min(p.multiple-1, p.step) }
 func (p precision) size() int { return max(multipleBits+2-p.multiple, 0) }
 
 // precisionOf shares the bits out for the steps that are checked, on a system whose spectrum ends at reach.
-func (t *trainer) precisionOf(reach float64) precision { return t.precisionFor(reach, t.eachSteps()) }
+func (t *setting) precisionOf(reach float64) precision { return t.precisionFor(reach, t.eachSteps()) }
 
 // precisionFor shares them out for so many steps. The multiples are spread as widely as the range of the words allows
 // beside coefficients that are fine enough for the check's limit.
-func (t *trainer) precisionFor(reach float64, steps int) precision {
+func (t *setting) precisionFor(reach float64, steps int) precision {
 	best := precision{step: leastStep, multiple: narrowest}
 	noise, steepest := t.overSteps(reach, steps)
 	for multiple := widest; multiple <= narrowest; multiple++ {
@@ -74,7 +74,7 @@ func (p precision) factorBits(c *chebyshev, size int) int {
 //	d = omega d - tau lambda e + rounding,   e = e + d,
 //
 // and two values are rounded in it, each with a variance of at most 1/4. The largest tau is below 2^steepest.
-func (t *trainer) overSteps(reach float64, steps int) (noise float64, steepest int) {
+func (t *setting) overSteps(reach float64, steps int) (noise float64, steepest int) {
 	c := newChebyshev(t.ends(t.least, reach, steps))
 	_, steepest = math.Frexp(c.tau)
 	least := t.least / t.kappa
@@ -95,7 +95,7 @@ func (t *trainer) overSteps(reach float64, steps int) (noise float64, steepest i
 }
 
 // limitFor is the limit of the check that the rounding of an honest training does not reach.
-func (t *trainer) limitFor(p precision, noise float64) int64 {
+func (t *setting) limitFor(p precision, noise float64) int64 {
 	times, point := math.Sqrt(float64(max(1, t.Params.Outer))), coefBits // how often a solution is rounded
 	if t.secant {
 		point = secantBits
@@ -121,7 +121,7 @@ func Steps(p fdskl.Params, rows int, lambda, reach float64) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
+	t := &setting{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s}
 	bits, c := t.precisionFor(reach, p.Iterations), newChebyshev(t.ends(s.scaled(lambda), reach, p.Iterations))
 	var list []Step
 	for step := range p.Iterations {

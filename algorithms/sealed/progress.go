@@ -100,10 +100,10 @@ func progressSteps(p fdskl.Params) (list []int) {
 }
 
 // steps is how many steps were taken, of a training that has ended.
-func (t *trainer) steps() int { return progressSteps(t.Params)[max(1, t.progress.fixed)-1] }
+func (t *stepper) steps() int { return progressSteps(t.Params)[max(1, t.progress.fixed)-1] }
 
 // limits are those of a step, from 1 on: of q where it opens, and how large it is after the last one alone.
-func (t *trainer) limits(step int) (list []limit) {
+func (t *stepper) limits(step int) (list []limit) {
 	first, power := math.Ldexp(float64(t.Rows), lengthPoint-t.p), 1
 	if t.counted {
 		first, power = 1<<fourthPoint, 2
@@ -126,7 +126,7 @@ func (t *trainer) limits(step int) (list []limit) {
 
 // measured shares t of a step, and how many limits q passes. right is minus four times the gradient, and change the
 // step; of cosines the base is behind them.
-func (t *trainer) measured(ctx context.Context, s *system, step int, right, change rss.Share) (rss.Share, error) {
+func (t *stepper) measured(ctx context.Context, s *system, step int, right, change rss.Share) (rss.Share, error) {
 	d, n, point := t.features, t.features, t.stepBits()
 	if t.secant {
 		n++
@@ -177,7 +177,7 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 		}
 		lessThan(t.role, one, uint64(math.Round(l.at)))
 	}
-	g := &gates{trainer: t, kind: kindPassed, turn: 0}
+	g := &gates{setting: t.setting, kind: kindPassed, turn: 0}
 	passed, err := g.negative(ctx, kindPassedBits, comparedBits, len(limits), compared)
 	if err != nil {
 		return rss.Share{}, err
@@ -193,7 +193,7 @@ func (t *trainer) measured(ctx context.Context, s *system, step int, right, chan
 
 // fourthPowers shares r^4 and the sum of (d / 4)^4, scale fourthPoint, from r^2 as it is measured and the changes d of
 // the bins.
-func (t *trainer) fourthPowers(ctx context.Context, square, change rss.Share) (rss.Share, error) {
+func (t *stepper) fourthPowers(ctx context.Context, square, change rss.Share) (rss.Share, error) {
 	unit := math.Ldexp(float64(t.Rows), lengthPoint-t.p) // of r^2
 	less := int(math.Log2(unit)) - fourthPoint
 	var terms []uint64
@@ -219,7 +219,7 @@ func (t *trainer) fourthPowers(ctx context.Context, square, change rss.Share) (r
 // blurred shares numbers times a secret u each, from 1/2 to 2: half of 1 and three pads, of which each party lacks one,
 // which makes up to a half. So whoever chooses lambda, or anything else, so that a number is at a limit learns which
 // side it is on by chance alone, but for as much as what it wonders about moves the number. Many numbers add up.
-func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, error) {
+func (t *stepper) blurred(ctx context.Context, numbers rss.Share) (rss.Share, error) {
 	const n = 2
 	step := t.three.Begin("blur")
 	var c [rss.Roles][]uint64
@@ -240,7 +240,7 @@ func (t *trainer) blurred(ctx context.Context, numbers rss.Share) (rss.Share, er
 // openProgress opens how many limits q passes in a step to all, the same in every session: to the three from each
 // other's components, and to those outside by the label holder's word. Of a step whose progress does not open it is as
 // if q passed all.
-func (t *trainer) openProgress(ctx context.Context, step int, passed rss.Share) (distance int, err error) {
+func (t *stepper) openProgress(ctx context.Context, step int, passed rss.Share) (distance int, err error) {
 	number := slices.Index(progressSteps(t.Params), step) + 1
 	if number == 0 {
 		return distanceLimits, nil
@@ -259,7 +259,7 @@ func (t *trainer) openProgress(ctx context.Context, step int, passed rss.Share) 
 	if t.role != rss.Outside {
 		v = rss.Share{X: []uint64{words[0] << unused}, Y: []uint64{words[1] << unused}}
 	}
-	numbers, err := t.three.Reveal(ctx, kindProgress, progressWidth, 1, v, t.threeNames())
+	numbers, err := t.three.Reveal(ctx, kindProgress, progressWidth, 1, v, t.checker.threeNames())
 	if err != nil {
 		return 0, err
 	}
@@ -286,7 +286,7 @@ func (t *trainer) openProgress(ctx context.Context, step int, passed rss.Share) 
 }
 
 // take shares t times a step, [keptRuns, D] and behind it the base, scale stepBits.
-func (t *trainer) take(ctx context.Context, by, step rss.Share) (rss.Share, error) {
+func (t *stepper) take(ctx context.Context, by, step rss.Share) (rss.Share, error) {
 	return t.truncate(ctx, kindTaken, 1, wordBits, t.three.Times(step, by),
 		rss.Shift{Count: t.keptRuns()*t.features + 1, Bits: takenBits})
 }

@@ -59,15 +59,15 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 		e := &edge{role: tr.role, rng: rand.New(rand.NewPCG(1, 2))}
 		tr.columns = e
 		if p.Outer > 0 {
-			tr.kept = &kept{source: e, scratch: &scratch{vault: newVault()}, size: 8}
+			tr.checkpoints.kept = &kept{source: e, scratch: &scratch{vault: newVault()}, size: 8}
 		}
-		acc, err := tr.savedSums(point{})
+		acc, err := tr.assembler.savedSums(point{})
 		if err != nil {
 			return err
 		}
 		if spoil != nil {
 			spoil(acc)
-			tr.begin(&acc.parts[0], acc.cuts[0].windows[0])
+			tr.assembler.begin(&acc.parts[0], acc.cuts[0].windows[0])
 		}
 		labels, slopes := e.dealt(slices.Repeat([]uint64{uint64(label)}, rows)),
 			e.dealt(slices.Repeat([]uint64{uint64(derivative)}, rows))
@@ -78,17 +78,17 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 			b := &block{lo: lo, hi: min(lo+tr.BlockRows, rows)}
 			f := int64(largestFeature(p))
 			z := e.dealt(slices.Repeat([]uint64{uint64(f), uint64(-f)}, b.hi-b.lo))
-			if err := tr.kept.add(b, z); err != nil {
+			if err := tr.checkpoints.kept.add(b, z); err != nil {
 				return err
 			}
-			tr.addBlock(acc, b, z, labels)
-			if err := tr.liftWindows(ctx, acc, b.hi); err != nil {
+			tr.assembler.addBlock(acc, b, z, labels)
+			if err := tr.assembler.liftWindows(ctx, acc, b.hi); err != nil {
 				return err
 			}
 		}
 		total[i] = acc.parts[0].total
 		if p.Outer > 0 {
-			terms, _, err := tr.derivativeSums(ctx, 1, slopes)
+			terms, _, err := tr.stepper.derivativeSums(ctx, 1, slopes)
 			gradient[i] = rss.Share{X: terms, Y: make([]uint64, len(terms))}
 			return err
 		}
@@ -153,7 +153,7 @@ func TestTheStretcherDoesNotWrapASum(t *testing.T) {
 // TestNoWordPassesItsBound: the words of labels and derivatives are no larger than their windows are made for, with all
 // rows but a few of one class and all of them on the wrong side, far out.
 func TestNoWordPassesItsBound(t *testing.T) {
-	tr := &trainer{scales: &scales{sy: smallBits, k: ringSmall, sums: wide{k: wordBits}}}
+	tr := newParts(&setting{scales: &scales{sy: smallBits, k: ringSmall, sums: wide{k: wordBits}}})
 	for _, most := range []float64{2, 8} { // twice the largest value
 		for _, few := range []int{0, 1, 2, 3, 1000} {
 			for _, rows := range []int{2, 3, 2047, 2049, 4097, 20_000} {
@@ -161,7 +161,7 @@ func TestNoWordPassesItsBound(t *testing.T) {
 				for j := range min(few, rows) {
 					values[j] = most / 2
 				}
-				_, words := tr.labels(values)
+				_, words := tr.assembler.labels(values)
 				for j, w := range words {
 					if v := math.Abs(float64(int64(w))); v > math.Ldexp(most, smallBits) {
 						t.Fatalf("%d of %d rows are the others': word %d is %v, want at most %v", few, rows, j, v,

@@ -61,7 +61,7 @@ func decodePoints(b []byte) ([]point, error) {
 
 // resume returns the newest point that all three have, the zero point when there is none.
 func (t *trainer) resume(ctx context.Context) (point, error) {
-	own, err := t.points()
+	own, err := t.checkpoints.points()
 	if err != nil {
 		return point{}, err
 	}
@@ -97,7 +97,7 @@ func (t *trainer) resume(ctx context.Context) (point, error) {
 }
 
 // points lists the states that this party has.
-func (t *trainer) points() ([]point, error) {
+func (t *checkpoints) points() ([]point, error) {
 	if t.role == rss.Outside {
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func (t *trainer) points() ([]point, error) {
 }
 
 // find returns the state of a point.
-func (t *trainer) find(p point) (*state, error) {
+func (t *checkpoints) find(p point) (*state, error) {
 	for place := range slots {
 		s, err := t.load(p.stage.file(place))
 		if err != nil {

@@ -106,7 +106,7 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 // savedReach is the bound of the spectrum in a job's checkpoint.
 func (f *fixture) savedReach(t testing.TB) float64 {
 	t.Helper()
-	s, err := (&trainer{Party: f.party(0, nil, 0)}).load(stageSystem.file(0))
+	s, err := newParts(&setting{Party: f.party(0, nil, 0)}).checkpoints.load(stageSystem.file(0))
 	if err != nil || s == nil {
 		t.Fatalf("no checkpoint of the system: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 // descent is a Chebyshev iteration on systems of equations that share a matrix: T steps that open nothing, since their
 // factors follow from the ends of the spectrum alone (Golub, Varga 1961). All systems take a step in the same messages.
 type descent struct {
-	*trainer
+	*setting
 	precision
 	kind, rounded string    // of the messages of a step, and of the last form
 	steps         int       // T
@@ -57,10 +57,10 @@ func (c *chebyshev) next() {
 }
 
 // eachSteps is how many steps a solution takes of which a training needs several, or one.
-func (t *trainer) eachSteps() int { return t.Params.SolverSteps() }
+func (t *setting) eachSteps() int { return t.Params.SolverSteps() }
 
 // ends returns the ends of the spectrum that so many steps aim at, of a matrix whose largest eigenvalue is reach.
-func (t *trainer) ends(lambda, reach float64, steps int) (lo, hi float64) {
+func (t *setting) ends(lambda, reach float64, steps int) (lo, hi float64) {
 	shift := lambda / t.kappa
 	low := spread / float64(steps)
 	return max(shift+float64(reach*float64(low*low)), t.rounding()), reach + shift
@@ -74,16 +74,16 @@ func (s *scales) rounding() float64 {
 // ridge solves for the coefficients of the square loss.
 func (t *trainer) ridge(ctx context.Context, s *system, from point) (rss.Share, error) {
 	d := t.newDescent(s, s.sides)
-	if err := d.resume(from); err != nil {
+	if err := d.resume(t.checkpoints, from); err != nil {
 		return rss.Share{}, err
 	}
-	return d.run(ctx, func() error { return d.saveSteps(s.session) })
+	return d.run(ctx, func() error { return d.saveSteps(t.checkpoints, s.session) })
 }
 
 // newDescent prepares T steps of all runs from zero, with the job's regulariser.
-func (t *trainer) newDescent(s *system, right rss.Share) *descent {
+func (t *setting) newDescent(s *system, right rss.Share) *descent {
 	d := &descent{
-		trainer: t, precision: s.precision, kind: kindProduct, rounded: kindRounded, gram: s.gram, right: right,
+		setting: t, precision: s.precision, kind: kindProduct, rounded: kindRounded, gram: s.gram, right: right,
 		size: t.rightSize(s.reach) + s.size(), steps: t.eachSteps(), point: coefBits,
 	}
 	d.add(runs*t.sides, t.lambda, s.reach)
@@ -108,13 +108,13 @@ func (d *descent) next() {
 }
 
 // rightSize is such that the right side's norm is below 2^rightSize, for labels with deviation 1.
-func (t *trainer) rightSize(reach float64) int {
+func (t *setting) rightSize(reach float64) int {
 	_, size := math.Frexp(t.s0 * math.Sqrt(2*reach/(float64(t.weight)*t.s0))) // s0 |2/(N W) Z^T y| for |y|^2 <= N
 	return size + t.newtonSize()
 }
 
 // newtonSize is by how many bits the right side of an outer step may be longer than that of labels with deviation 1.
-func (t *trainer) newtonSize() int {
+func (t *setting) newtonSize() int {
 	if t.Params.Outer == 0 {
 		return 0
 	}

@@ -94,7 +94,7 @@ func TestAProposerCannotChooseTheRows(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = tr.tossRows(ctx, false)
+			_, err = tr.checker.tossRows(ctx, false)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestTheRowsOfACoin(t *testing.T) {
 		if sum != rows/fdskl.HeldOutShare {
 			t.Fatalf("of %d rows %d are kept out", rows, sum)
 		}
-		tr := &trainer{candidates: fdskl.Candidates()}
+		tr := newParts(&setting{candidates: fdskl.Candidates()})
 		lo := rapid.IntRange(0, rows-1).Draw(t, "first")
 		hi := rapid.IntRange(lo+1, rows).Draw(t, "last")
 		if some := heldOutOf(rows, lo, hi, coin); !slices.Equal(some, out[lo:hi]) {
@@ -148,7 +148,7 @@ func TestTheRowsOfACoin(t *testing.T) {
 			}
 		}
 		for part, n := range of {
-			if most := tr.parted(part, hi-lo); n > most || most > n+5 {
+			if most := tr.checker.parted(part, hi-lo); n > most || most > n+5 {
 				t.Fatalf("of rows %d to %d part %d has %d, and is counted with %d", lo, hi, part, n, most)
 			}
 		}

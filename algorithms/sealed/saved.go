@@ -11,7 +11,7 @@ import (
 )
 
 // savedSums returns the sums at a point, or empty ones.
-func (t *trainer) savedSums(from point) (*sums, error) {
+func (t *assembler) savedSums(from point) (*sums, error) {
 	acc := &sums{cuts: t.cuts()}
 	if from.stage == stageSums {
 		acc.next = from.number
@@ -41,7 +41,7 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 	if from.stage != stageSums {
 		return acc, nil
 	}
-	s, err := t.find(from)
+	s, err := t.checkpoints.find(from)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (t *trainer) savedSums(from point) (*sums, error) {
 }
 
 // saveSums keeps the sums.
-func (t *trainer) saveSums(place int, acc *sums) error {
+func (t *assembler) saveSums(place int, acc *sums) error {
 	var words [][]uint64
 	window := slices.Grow(t.space.window[:0], len(acc.parts)*len(acc.parts[0].window))
 	for i := range acc.parts {
@@ -86,11 +86,11 @@ func (t *trainer) saveSums(place int, acc *sums) error {
 			p.total.X, p.total.Y)
 	}
 	t.space.window = window
-	return t.save(place, state{Stage: stageSums, Number: acc.next}, words...)
+	return t.checkpoints.save(place, state{Stage: stageSums, Number: acc.next}, words...)
 }
 
 // saveSystem keeps the system. Outside the three there is nothing to keep.
-func (t *trainer) saveSystem(s *system) error {
+func (t *assembler) saveSystem(s *system) error {
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -103,18 +103,18 @@ func (t *trainer) saveSystem(s *system) error {
 	if t.candidates != nil {
 		words = append(words, s.held.X, s.held.Y, s.labelSides.X, s.labelSides.Y)
 	}
-	return t.save(0, state{Stage: stageSystem, Intercepts: s.labelMeans, Reach: s.reach}, words...)
+	return t.checkpoints.save(0, state{Stage: stageSystem, Intercepts: s.labelMeans, Reach: s.reach}, words...)
 }
 
 // savedSystem returns the system at or before a point, nil when it is still to be made.
-func (t *trainer) savedSystem(from point) (*system, error) {
+func (t *assembler) savedSystem(from point) (*system, error) {
 	if from.stage < stageSystem {
 		return nil, nil
 	}
 	if t.role == rss.Outside {
 		return &system{reach: 1, precision: t.precisionOf(1)}, nil
 	}
-	s, err := t.load(stageSystem.file(0))
+	s, err := t.checkpoints.load(stageSystem.file(0))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 		session: s.Session,
 	}
 	if t.sharesLabels() {
-		if found.labelMeans, err = t.intercepts(s); err != nil {
+		if found.labelMeans, err = t.checkpoints.intercepts(s); err != nil {
 			return nil, err
 		}
 	}
@@ -149,18 +149,18 @@ func (t *trainer) savedSystem(from point) (*system, error) {
 }
 
 // saveSteps keeps an iteration of a square loss now and then.
-func (d *descent) saveSteps(rests uint32) error {
+func (d *descent) saveSteps(c *checkpoints, rests uint32) error {
 	d.report("steps", d.step, d.Params.Iterations)
 	every := cmp.Or(d.SaveEvery, saveSteps)
 	if d.role == rss.Outside || d.step%every != 0 {
 		return nil
 	}
-	return d.save(d.step/every, state{Stage: stageSteps, Number: d.step, Rests: rests},
+	return c.save(d.step/every, state{Stage: stageSteps, Number: d.step, Rests: rests},
 		d.beta.X, d.beta.Y, d.direction.X, d.direction.Y)
 }
 
 // resume takes the iteration at a point.
-func (d *descent) resume(from point) error {
+func (d *descent) resume(c *checkpoints, from point) error {
 	if from.stage != stageSteps {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (d *descent) resume(from point) error {
 	if d.role == rss.Outside {
 		return nil
 	}
-	s, err := d.find(from)
+	s, err := c.find(from)
 	if err != nil {
 		return err
 	}
@@ -193,31 +193,31 @@ func (t *trainer) saveSolution(s *solution) error {
 		return nil
 	}
 	words := [][]uint64{s.beta.X, s.beta.Y, s.offsets.X, s.offsets.Y, s.multiples.X, s.multiples.Y, s.base.X, s.base.Y}
-	if t.z != nil {
+	if t.tester.z != nil {
 		words = append(words, s.roots.X, s.roots.Y)
 	}
 	if t.secant {
 		words = append(words, s.check, make([]uint64, len(s.check)))
 	}
-	return t.save(0, state{Stage: stageSolved, Intercepts: s.intercepts, Reach: s.reach}, words...)
+	return t.checkpoints.save(0, state{Stage: stageSolved, Intercepts: s.intercepts, Reach: s.reach}, words...)
 }
 
 // lostSolution says that the steps can not be checked any more.
 func (t *trainer) lostSolution() error {
-	return t.oneOfThree(kindCoin, "the coin that checks the steps has been told, and the solution that it was drawn "+
-		"for is gone at one of them: another one would not be checked; propose the job anew")
+	return t.checker.oneOfThree(kindCoin, "the coin that checks the steps has been told, and the solution that it was "+
+		"drawn for is gone at one of them: another one would not be checked; propose the job anew")
 }
 
 // saveOuter keeps an outer step.
-func (t *trainer) saveOuter(o *outer, rests uint32) error {
+func (t *stepper) saveOuter(o *outer, rests uint32) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	return t.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests}, o.words()...)
+	return t.checkpoints.save(o.step, state{Stage: stageOuter, Number: o.step, Rests: rests}, o.words()...)
 }
 
 // resumeOuter takes the outer step at a point.
-func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
+func (t *stepper) resumeOuter(ctx context.Context, o *outer, from point) error {
 	if from.stage != stageOuter {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (t *trainer) resumeOuter(ctx context.Context, o *outer, from point) error {
 	if t.role == rss.Outside {
 		return nil
 	}
-	s, err := t.find(from)
+	s, err := t.checkpoints.find(from)
 	if err != nil {
 		return err
 	}

@@ -86,8 +86,8 @@ func firstSecants(weight float64) []uint64 {
 }
 
 // secantStep takes a step of the logistic loss over cosines.
-func (t *trainer) secantStep(ctx context.Context, o *outer, s *system) error {
-	at, scores, err := t.terms(ctx, o, s)
+func (t *stepper) secantStep(ctx context.Context, o *outer, s *system) error {
+	at, scores, err := t.scorer.terms(ctx, o, s)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *trainer) secantStep(ctx context.Context, o *outer, s *system) error {
 	if err != nil {
 		return err
 	}
-	multiples, err := t.drawMultiples()
+	multiples, err := t.checker.drawMultiples()
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (t *trainer) secantStep(ctx context.Context, o *outer, s *system) error {
 }
 
 // addSecant adds the secant between the step before and a right side, with what this is solved to, and shares gamma.
-func (t *trainer) addSecant(ctx context.Context, o *secants, right, solved rss.Share) (gamma rss.Share, err error) {
+func (t *stepper) addSecant(ctx context.Context, o *secants, right, solved rss.Share) (gamma rss.Share, err error) {
 	now := secant{o.before.taken, o.before.fall.Clone(), o.before.solved.Clone(), rss.Share{}}
 	minus(now.fall, right)
 	minus(now.solved, solved)
@@ -169,7 +169,7 @@ func (t *trainer) addSecant(ctx context.Context, o *secants, right, solved rss.S
 
 // inner shares the inner products of vectors of changes and right sides, in pairs, with so many bits behind the point
 // of what they are for a change of one in all scores where the second derivative is that of the fixed matrix.
-func (t *trainer) inner(ctx context.Context, turn, point int, changes, sides []rss.Share) (rss.Share, error) {
+func (t *stepper) inner(ctx context.Context, turn, point int, changes, sides []rss.Share) (rss.Share, error) {
 	var terms []uint64
 	for i, change := range changes {
 		terms = append(terms, t.three.Dot(change, sides[i])...)
@@ -181,7 +181,7 @@ func (t *trainer) inner(ctx context.Context, turn, point int, changes, sides []r
 // factors shares, of the numbers s y and gain y A^-1 y, the largest power of two 2^i of which 4^i s y is below 1, or 0
 // where it would be beyond 2^mostFactor, or y A^-1 y is more than s y, which rounding alone makes; and gamma over the
 // gain, scale gammaBits, the largest power of two times which y A^-1 y is below s y.
-func (t *trainer) factors(ctx context.Context, o *secants, taken, solved rss.Share) (factor, gamma rss.Share,
+func (t *stepper) factors(ctx context.Context, o *secants, taken, solved rss.Share) (factor, gamma rss.Share,
 	err error) {
 	const n = mostFactor + 1 + mostGamma + 1
 	gained, err := t.three.Reshare(ctx, kindSteep, wordBits, t.three.Products(taken, o.gain), 1)
@@ -199,7 +199,7 @@ func (t *trainer) factors(ctx context.Context, o *secants, taken, solved rss.Sha
 		addTimes(one, solved, 1<<i)
 		minus(one, gained)
 	}
-	g := &gates{trainer: t, kind: kindSteep}
+	g := &gates{setting: t.setting, kind: kindSteep}
 	passed, err := g.negative(ctx, kindSteepBits, steepWidth, n, compared)
 	if err != nil {
 		return factor, gamma, err
@@ -221,7 +221,7 @@ func (t *trainer) factors(ctx context.Context, o *secants, taken, solved rss.Sha
 
 // steepInverse shares 1 over s y of a secant, which is from 1/4 to 1: Newton's iteration x = x (2 - a x) for 1/a, which
 // begins with 4 - 3 a, off by a third at most.
-func (t *trainer) steepInverse(ctx context.Context, now secant) (rss.Share, error) {
+func (t *stepper) steepInverse(ctx context.Context, now secant) (rss.Share, error) {
 	a, err := t.inner(ctx, 1, scalarBits, []rss.Share{now.taken}, []rss.Share{now.fall})
 	if err != nil {
 		return a, err
@@ -243,7 +243,7 @@ func (t *trainer) steepInverse(ctx context.Context, now secant) (rss.Share, erro
 }
 
 // scalars shares numbers of which there are terms with twice the bits behind the point.
-func (t *trainer) scalars(ctx context.Context, turn, n int, terms []uint64) (rss.Share, error) {
+func (t *stepper) scalars(ctx context.Context, turn, n int, terms []uint64) (rss.Share, error) {
 	return t.truncate(ctx, kindSecants, turn, wordBits, terms, rss.Shift{Count: n, Bits: scalarBits})
 }
 
@@ -256,7 +256,7 @@ type secantNumbers struct {
 }
 
 // secantNumbers shares them of each secant, for a right side and what it is solved to.
-func (t *trainer) secantNumbers(ctx context.Context, list []secant, right, solved rss.Share) ([]secantNumbers, error) {
+func (t *stepper) secantNumbers(ctx context.Context, list []secant, right, solved rss.Share) ([]secantNumbers, error) {
 	var changes, sides []rss.Share
 	for i, one := range list {
 		changes, sides = append(changes, one.taken, solved), append(sides, right, one.fall)
@@ -290,7 +290,7 @@ func (t *trainer) secantNumbers(ctx context.Context, list []secant, right, solve
 }
 
 // direction shares the direction of a step, for a right side and what it is solved to.
-func (t *trainer) direction(ctx context.Context, list []secant, gamma, right, solved rss.Share) (rss.Share, error) {
+func (t *stepper) direction(ctx context.Context, list []secant, gamma, right, solved rss.Share) (rss.Share, error) {
 	terms := t.three.Times(solved, gamma)
 	for i := range terms {
 		terms[i] <<= scalarBits - gammaBits
@@ -313,7 +313,7 @@ func (t *trainer) direction(ctx context.Context, list []secant, gamma, right, so
 
 // loops shares what the two loops come to: how often the s and the A^-1 y of each secant count in a direction, the
 // latter with gamma in it and to be taken off, [k] each.
-func (t *trainer) loops(ctx context.Context, list []secant, gamma, right, solved rss.Share) (back, scaled rss.Share,
+func (t *stepper) loops(ctx context.Context, list []secant, gamma, right, solved rss.Share) (back, scaled rss.Share,
 	err error) {
 	numbers, err := t.secantNumbers(ctx, list, right, solved)
 	if err != nil {
@@ -374,7 +374,7 @@ func (o *outer) words() [][]uint64 {
 }
 
 // restored sets what a checkpoint has of the outer step under way.
-func (t *trainer) restored(o *outer, s *state) error {
+func (t *setting) restored(o *outer, s *state) error {
 	n, known := t.keptRuns()*t.features+1, 0 // the step before, and the secants
 	if t.secant {
 		known = min(o.step, mostSecants+1)

@@ -194,19 +194,19 @@ func (l *lessons) shared(t testing.TB, f *fixture, s *scales, pairs []pair, righ
 		for range pairs {
 			o.before.taken = next(n)
 			now := secant{fall: next(n), solved: next(n)}
-			if gamma, err = tr.addSecant(ctx, &o, now.fall, now.solved); err != nil {
+			if gamma, err = tr.stepper.addSecant(ctx, &o, now.fall, now.solved); err != nil {
 				return out, err
 			}
 			o.before, out = now, joined(out, gamma)
 		}
-		direction, err := tr.direction(ctx, o.list, gamma, o.before.fall, o.before.solved)
+		direction, err := tr.stepper.direction(ctx, o.list, gamma, o.before.fall, o.before.solved)
 		if err != nil {
 			return out, err
 		}
 		for _, one := range o.list {
 			out = joined(out, joined(joined(one.taken, one.fall), joined(one.solved, one.inverse)))
 		}
-		word, err := tr.measured(ctx, &system{gram: next(d * d)}, tr.Params.Outer, o.before.fall, direction)
+		word, err := tr.stepper.measured(ctx, &system{gram: next(d * d)}, tr.Params.Outer, o.before.fall, direction)
 		return joined(joined(out, direction), word), err
 	})
 	take := func(n, point int) []float64 {

@@ -92,7 +92,7 @@ func (p Summing) summer() (*trainer, error) {
 		return nil, fmt.Errorf("%d labels of the shard, want %d", len(p.Labels), t.sides*t.Rows)
 	}
 	if t.candidates != nil {
-		t.heldOut = heldOutOf(p.Rows, p.Shard.Lo, p.Shard.Hi, p.Coin)
+		t.checker.heldOut = heldOutOf(p.Rows, p.Shard.Lo, p.Shard.Hi, p.Coin)
 	}
 	if t.bins != nil {
 		if len(p.Matrices) == 1 {
@@ -124,8 +124,10 @@ func newSummer(p Summing) (*trainer, error) {
 	}
 	party := &fdskl.Party{Self: p.Self, Names: m.Names, Params: m.Params, Privacy: fdskl.Sealed, Rows: p.Shard.Rows(),
 		Workers: p.Workers, Report: p.Report}
-	t := &trainer{Party: &Party{Party: party, Network: p.Network, BlockRows: p.blockRows, WindowRows: p.windowRows},
-		scales: s, roles: rolesOf(m.Params, m.Names, p.Self), loss: kernel.Square}
+	t := newParts(&setting{
+		Party:  &Party{Party: party, Network: p.Network, BlockRows: p.blockRows, WindowRows: p.windowRows},
+		scales: s, roles: rolesOf(m.Params, m.Names, p.Self), loss: kernel.Square,
+	})
 	if t.candidates, err = candidatesOf(m.Params, p.Rows); err != nil {
 		return nil, err
 	}
@@ -143,7 +145,7 @@ func (s *scales) checkSharded(loss string) error {
 
 // sumRows adds up all rows.
 func (t *trainer) sumRows(ctx context.Context, words []uint64) (Sums, error) {
-	acc, err := t.savedSums(point{})
+	acc, err := t.assembler.savedSums(point{})
 	if err != nil {
 		return nil, err
 	}
@@ -152,17 +154,17 @@ func (t *trainer) sumRows(ctx context.Context, words []uint64) (Sums, error) {
 		return nil, err
 	}
 	take := func(b *block, z rss.Share) error {
-		t.addBlock(acc, b, z, labels)
+		t.assembler.addBlock(acc, b, z, labels)
 		acc.next = b.hi
 		t.report("columns", b.hi, t.Rows)
 		return nil
 	}
-	behind := func(ctx context.Context, row int) error { return t.liftWindows(ctx, acc, row) }
+	behind := func(ctx context.Context, row int) error { return t.assembler.liftWindows(ctx, acc, row) }
 	if err := t.columns.each(ctx, 0, t.Rows, t.BlockRows, take, behind); err != nil {
 		return nil, err
 	}
 	t.columns.done()
-	return t.sumsIn(acc), nil
+	return t.assembler.sumsIn(acc), nil
 }
 
 // lengthsOfSums lists how many words the vectors of sumsIn have.
@@ -170,8 +172,8 @@ func (t *trainer) lengthsOfSums() (lengths []int) {
 	if t.role == rss.Outside {
 		return nil
 	}
-	for range t.parts() {
-		if n := t.sumsOf(1); t.lifts() {
+	for range t.assembler.parts() {
+		if n := t.assembler.sumsOf(1); t.lifts() {
 			lengths = append(lengths, n, n)
 			continue
 		}
@@ -182,7 +184,7 @@ func (t *trainer) lengthsOfSums() (lengths []int) {
 }
 
 // sumsIn returns the vectors of sums that add up over shards: of what is lifted, and of what is not.
-func (t *trainer) sumsIn(acc *sums) (s Sums) {
+func (t *assembler) sumsIn(acc *sums) (s Sums) {
 	if t.role == rss.Outside {
 		return nil
 	}
@@ -198,7 +200,7 @@ func (t *trainer) sumsIn(acc *sums) (s Sums) {
 }
 
 // gathered returns the sums of all rows, which others have made shard by shard, and the labels' means.
-func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err error) {
+func (t *assembler) gathered(ctx context.Context) (acc *sums, means []float64, err error) {
 	if err := t.checkSharded(t.Params.Loss); err != nil {
 		return nil, nil, err
 	}
@@ -207,7 +209,7 @@ func (t *trainer) gathered(ctx context.Context) (acc *sums, means []float64, err
 	}
 	b := new(Begun)
 	if t.candidates != nil {
-		if b.Coin, err = t.tossRows(ctx, false); err != nil {
+		if b.Coin, err = t.checker.tossRows(ctx, false); err != nil {
 			return nil, nil, err
 		}
 	}

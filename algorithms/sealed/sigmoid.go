@@ -10,6 +10,13 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// scorer is what the logistic loss makes of scores.
+type scorer struct {
+	*setting
+	checkpoints *checkpoints
+	events      rss.Share // of the logistic loss, [N], scale sy
+}
+
 // The logistic loss wants p(s) = 1 / (1 + exp(-s)) of every training row's score s, on shares. Over a full turn of
 // 64 deviations, s modulo 64 as an angle,
 //
@@ -169,7 +176,7 @@ const curveRows = 1 << 14
 
 // curve is some rows of a sigmoid.
 type curve struct {
-	*trainer
+	*setting
 	waves
 	kind string
 	rows int
@@ -178,22 +185,22 @@ type curve struct {
 }
 
 // probabilities shares p of all rows, at the scale of derivatives, from the terms of their scores, scale sz+bs.
-func (t *trainer) probabilities(ctx context.Context, turn int, terms []uint64) (rss.Share, error) {
+func (t *scorer) probabilities(ctx context.Context, turn int, terms []uint64) (rss.Share, error) {
 	return t.sigmoid(ctx, kindProbabilities, turn, t.waves(), t.Rows, terms)
 }
 
 // slopes shares 4 p (1 - p) of n rows, scale slopeBits.
-func (t *trainer) slopes(ctx context.Context, turn, n int, terms []uint64) (rss.Share, error) {
+func (t *scorer) slopes(ctx context.Context, turn, n int, terms []uint64) (rss.Share, error) {
 	return t.sigmoid(ctx, kindSlopes, turn, slopeWaves(), n, terms)
 }
 
 // sigmoid shares either of n rows. Keeper and helper change places from one run of rows to the next.
-func (t *trainer) sigmoid(ctx context.Context, kind string, turn int, w waves, n int, terms []uint64) (rss.Share,
+func (t *scorer) sigmoid(ctx context.Context, kind string, turn int, w waves, n int, terms []uint64) (rss.Share,
 	error) {
 	out := rss.Zero(t.role, n)
 	for lo := 0; lo < n; lo += curveRows {
 		hi := min(lo+curveRows, n)
-		c := &curve{trainer: t, waves: w, kind: kind, rows: hi - lo, late: rss.Helper}
+		c := &curve{setting: t.setting, waves: w, kind: kind, rows: hi - lo, late: rss.Helper}
 		if (turn+lo/curveRows)%2 == 1 {
 			c.late = rss.Keeper
 		}

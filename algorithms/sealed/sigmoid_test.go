@@ -269,9 +269,9 @@ func (l *sigmoidLab) run(t testing.TB) error {
 		}
 		terms := slices.Clone(l.terms[i])
 		if l.kind == kindSlopes {
-			l.shares[i], err = tr.slopes(ctx, l.order, p.Rows, terms)
+			l.shares[i], err = tr.scorer.slopes(ctx, l.order, p.Rows, terms)
 		} else {
-			l.shares[i], err = tr.probabilities(ctx, l.order, terms)
+			l.shares[i], err = tr.scorer.probabilities(ctx, l.order, terms)
 		}
 		return err
 	})

@@ -297,7 +297,7 @@ func (l *sigmoidLab) toyRun(t *testing.T, terms [rss.Roles]uint64, source toySig
 		if err != nil {
 			return err
 		}
-		c := &curve{trainer: tr, waves: w, kind: l.kind, rows: all, late: late, step: tr.three.Begin("toy")}
+		c := &curve{setting: tr.setting, waves: w, kind: l.kind, rows: all, late: late, step: tr.three.Begin("toy")}
 		unit := tr.sz + tr.bs + turnRange - w.turn
 		_, err = c.share(ctx, slices.Repeat([]uint64{terms[i]<<unit + uint64(i+1)<<(unit-2)}, all))
 		return err

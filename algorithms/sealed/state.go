@@ -11,6 +11,12 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// checkpoints is what a party keeps of a training, and goes on from.
+type checkpoints struct {
+	*setting
+	kept *kept // nil with the square loss
+}
+
 // stateVersion is the version of all states of this package.
 const stateVersion = 5
 
@@ -86,7 +92,7 @@ type space struct {
 const stateRest = 1 << 10
 
 // save writes a state of this session.
-func (t *trainer) save(place int, s state, words ...[]uint64) error {
+func (t *checkpoints) save(place int, s state, words ...[]uint64) error {
 	s.Version, s.Session = stateVersion, t.Session
 	size := 0
 	for _, w := range words {
@@ -114,7 +120,7 @@ func (t *trainer) save(place int, s state, words ...[]uint64) error {
 }
 
 // load reads a state, nil when there is none.
-func (t *trainer) load(file string) (*state, error) {
+func (t *checkpoints) load(file string) (*state, error) {
 	data, err := t.Vault.Load(file)
 	if err != nil || data == nil {
 		return nil, err
@@ -135,7 +141,7 @@ func (t *trainer) load(file string) (*state, error) {
 }
 
 // intercepts returns those of a state: at the label holder one for each function, nil elsewhere.
-func (t *trainer) intercepts(s *state) ([]float64, error) {
+func (t *checkpoints) intercepts(s *state) ([]float64, error) {
 	if t.role != rss.LabelHolder {
 		return nil, nil
 	}

@@ -72,8 +72,8 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v := newVault()
 		v.files["x"] = data
-		tr := &trainer{Party: &Party{Party: &fdskl.Party{Vault: v}}}
-		s, err := tr.load("x")
+		tr := newParts(&setting{Party: &Party{Party: &fdskl.Party{Vault: v}}})
+		s, err := tr.checkpoints.load("x")
 		if err != nil || s == nil {
 			return
 		}
@@ -106,8 +106,8 @@ func TestSpoiltCheckpointsAreRefused(t *testing.T) {
 		}
 		v := newVault()
 		v.files["x"] = data
-		tr := &trainer{Party: &Party{Party: &fdskl.Party{Vault: v}}}
-		got, err := tr.load("x")
+		tr := newParts(&setting{Party: &Party{Party: &fdskl.Party{Vault: v}}})
+		got, err := tr.checkpoints.load("x")
 		if err == nil {
 			_, err = got.shares(2)
 		}

@@ -143,7 +143,7 @@ func (f *fixture) sharedGram(t testing.TB) []float64 {
 	at := rolesOf(f.params, f.names, 0).parties
 	var shares [rss.Roles]rss.Share
 	for r, i := range at {
-		s, err := (&trainer{Party: f.party(i, nil, 0)}).load(stageSystem.file(0))
+		s, err := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints.load(stageSystem.file(0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -140,9 +140,9 @@ func TestLambdaOfTenSets(t *testing.T) {
 				tr := f.labelHolder(t)
 				losses := f.newOracle(t, models[0].Sigma).validate(t, f, tr.candidates)
 				for i := range losses { // of a row
-					losses[i] *= math.Ldexp(1/float64(tr.heldOutRows()), bits.Len(uint(tr.heldOutRows()-1)))
+					losses[i] *= math.Ldexp(1/float64(tr.checker.heldOutRows()), bits.Len(uint(tr.checker.heldOutRows()-1)))
 				}
-				many := fdskl.Many(f.rows-tr.heldOutRows(), f.params.Features)
+				many := fdskl.Many(f.rows-tr.checker.heldOutRows(), f.params.Features)
 				clear := fdskl.Choose(losses, many)
 				got := slices.Index(tr.candidates, models[0].Lambda)
 				t.Logf("a row is off by %.5f less than by guessing: lambda %v, in the clear %v", losses,

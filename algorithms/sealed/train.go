@@ -10,12 +10,25 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// trainer is a Party with what training derives from it.
+// trainer is one party's part of a training. Its parts share the setting, and each owns what it has come to. A part
+// calls only parts that stand above it here.
 type trainer struct {
+	*setting
+	checkpoints *checkpoints
+	checker     *checker
+	scorer      *scorer
+	assembler   *assembler
+	cardmaker   *cardmaker
+	tester      *tester
+	stepper     *stepper
+	chooser     *chooser
+}
+
+// setting is what a party knows before the first message.
+type setting struct {
 	*Party
 	*scales
 	roles
@@ -24,26 +37,10 @@ type trainer struct {
 	angles     *columns  // columns, where they are of cosines
 	bins       *bins     // where they are of bins
 	candidates []float64 // of the regulariser; nil: the job names it
-	heldOut    []bool    // the rows that choose among them; nil before, and where sums are made elsewhere
-	chosen     float64   // of the candidates
 	three      *rss.Party
 	loss       kernel.Loss
-	kept       *kept // nil with the square loss
-
-	openings      openings
-	bounds        *series   // of the Gram matrix's norm
-	choices       *series   // of the number of the best candidate
-	progress      *series   // of the outer steps; nil for the square loss
-	coin          keys.Hash // that draws samples of the rows; of bins
-	events        rss.Share // of the logistic loss, [N], scale sy
-	coins, checks *series   // of the check of the steps
-	cards         *series   // of points of a scorecard; nil where none open
-	card          *fdskl.Points
-	z             *zscores // what is public of z-scores; nil where none open
-	zcards        *series  // of z-scores
-	tested        *fdskl.ZScores
-
-	space space // of checkpoints
+	openings   openings
+	space      space // of checkpoints
 }
 
 // Train runs one party's part of a training and returns its part of the model. All parties call it at the
@@ -82,10 +79,10 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 		return nil, err
 	}
 	m := t.model()
-	m.Points, m.ZScores, m.Lambda = t.card, t.tested, t.chosen
+	m.Points, m.ZScores, m.Lambda = t.cardmaker.card, t.tester.tested, t.chooser.chosen
 	m.Iterations = t.Params.Iterations
 	if !t.square {
-		m.Iterations, m.ToGo = t.eachSteps()*t.steps(), toGo(s.distance)
+		m.Iterations, m.ToGo = t.eachSteps()*t.stepper.steps(), toGo(s.distance)
 	}
 	if t.role == rss.LabelHolder && t.sides == 1 {
 		m.Intercept = s.intercepts[0]
@@ -102,7 +99,7 @@ func Train(ctx context.Context, p *Party) (*fdskl.Model, error) {
 }
 
 // model starts this party's part of the model.
-func (t *trainer) model() *fdskl.Model {
+func (t *setting) model() *fdskl.Model {
 	m := t.begun.Model()
 	m.Owner = t.Owner
 	if t.Bins != nil {
@@ -206,7 +203,7 @@ func newTrainer(p *Party) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{Party: p, scales: s, roles: rolesOf(p.Params, p.Names, p.Self)}
+	t := newParts(&setting{Party: p, scales: s, roles: rolesOf(p.Params, p.Names, p.Self)})
 	if t.loss, err = kernel.ParseLoss(p.Params.Loss); err != nil {
 		return nil, err
 	}
@@ -228,28 +225,43 @@ func newTrainer(p *Party) (*trainer, error) {
 	t.openings = openings{roles: t.roles, names: p.Names, session: p.Session, vault: p.Vault, network: p.Network}
 	holder := t.parties[rss.LabelHolder]
 	if p.Params.Bound != boundPublic {
-		t.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: orderBits, root: holder})
+		t.assembler.bounds = t.openings.add(series{kind: kindBound, code: codeBound, most: 1, bits: orderBits, root: holder})
 	}
 	if t.candidates != nil {
-		t.choices = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: choiceBits,
+		t.chooser.choices = t.openings.add(series{kind: kindValidation, code: codeValidation, most: 1, bits: choiceBits,
 			root: holder})
 	}
 	if !s.square {
-		t.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: len(progressSteps(p.Params)),
+		t.stepper.progress = t.openings.add(series{kind: kindProgress, code: codeProgress, most: len(progressSteps(p.Params)),
 			root: nobody})
 	}
-	t.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
-	t.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
-	if t.z, err = zscoresOf(p.Params, s); err != nil {
+	t.checker.coins = t.openings.add(series{kind: kindCoin, code: codeCoin, most: 1, root: nobody})
+	t.checker.checks = t.openings.add(series{kind: kindCheck, code: codeCheck, most: 1, root: nobody})
+	if t.tester.z, err = zscoresOf(p.Params, s); err != nil {
 		return nil, err
 	}
 	if n := len(cardsOf(p.Params.Points, true, p.Params, p.Names)); n > 0 {
-		t.cards = t.openings.add(series{kind: kindPoints, code: codePoints, most: n, bits: pointsWidth, root: nobody})
+		t.cardmaker.cards = t.openings.add(series{kind: kindPoints, code: codePoints, most: n, bits: pointsWidth,
+			root: nobody})
 	}
 	if n := len(cardsOf(p.Params.ZScores, false, p.Params, p.Names)); n > 0 {
-		t.zcards = t.openings.add(series{kind: kindZScores, code: codeZScores, most: n, bits: zWidth, root: nobody})
+		t.tester.zcards = t.openings.add(series{kind: kindZScores, code: codeZScores, most: n, bits: zWidth, root: nobody})
 	}
 	return t, nil
+}
+
+// newParts puts the parts of a trainer together.
+func newParts(s *setting) *trainer {
+	t := &trainer{setting: s, checkpoints: &checkpoints{setting: s}, chooser: &chooser{setting: s}}
+	t.checker = &checker{setting: s}
+	t.scorer = &scorer{setting: s, checkpoints: t.checkpoints}
+	t.assembler = &assembler{setting: s, checkpoints: t.checkpoints, checker: t.checker, scorer: t.scorer}
+	t.cardmaker = &cardmaker{setting: s}
+	t.tester = &tester{setting: s, scorer: t.scorer, assembler: t.assembler, cardmaker: t.cardmaker}
+	t.stepper = &stepper{setting: s, checkpoints: t.checkpoints, checker: t.checker, scorer: t.scorer,
+		assembler: t.assembler}
+	t.chooser.checker = t.checker
+	return t
 }
 
 // prepareColumns starts the arithmetic of the three, and what makes shares of features with it.
@@ -286,18 +298,18 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 		return nil, err
 	}
 	s, err := t.solve(ctx, from)
-	if closed := t.kept.close(); err == nil {
+	if closed := t.checkpoints.kept.close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return nil, err
 	}
-	coin, err := t.tossCheck(ctx)
+	coin, err := t.checker.tossCheck(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n := t.checkNumbers()
-	words, err := t.openings.fix(ctx, t.checks, 1, 2*n, func() ([]uint64, error) {
+	n := t.checker.checkNumbers()
+	words, err := t.openings.fix(ctx, t.checker.checks, 1, 2*n, func() ([]uint64, error) {
 		shift := rss.Shift{Count: n, Bits: s.multiple + coefBits - checkPoint}
 		if t.secant {
 			shift.Bits += secantBits - coefBits
@@ -312,7 +324,7 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	if t.role != rss.Outside {
 		v = rss.Share{X: words[:n], Y: words[n:]}
 	}
-	numbers, err := t.three.Reveal(ctx, kindCheck, checkWidth, n, v, t.threeNames())
+	numbers, err := t.three.Reveal(ctx, kindCheck, checkWidth, n, v, t.checker.threeNames())
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +333,7 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	}
 	for i, x := range numbers {
 		if x < -s.limit || x > s.limit {
-			return nil, t.oneOfThree(kindCheck, fmt.Sprintf(
+			return nil, t.checker.oneOfThree(kindCheck, fmt.Sprintf(
 				"number %d of %d is %v, and of an honest training it is at most %v: one of them has taken other steps "+
 					"than agreed, and the model is not kept", i+1, n, math.Ldexp(float64(x), -checkPoint),
 				math.Ldexp(float64(s.limit), -checkPoint)))
@@ -330,10 +342,10 @@ func (t *trainer) train(ctx context.Context) (*solution, error) {
 	if s.distance > 0 && t.begun != nil { // nobody knows what points would be worth
 		return s, nil
 	}
-	if t.card, err = t.openPoints(ctx, s); err != nil {
+	if t.cardmaker.card, err = t.cardmaker.openPoints(ctx, s); err != nil {
 		return nil, err
 	}
-	t.tested, err = t.openZScores(ctx, s)
+	t.tester.tested, err = t.tester.openZScores(ctx, s)
 	return s, err
 }
 
@@ -364,20 +376,20 @@ func (s *solution) scored(sides int) rss.Share {
 // can leave.
 func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if from.stage == stageSolved {
-		if err := t.choose(ctx, nil); err != nil {
+		if err := t.chooser.choose(ctx, nil); err != nil {
 			return nil, err
 		}
 		distance := 0
 		if !t.square {
 			var err error
-			if distance, err = t.openProgress(ctx, t.steps(), rss.Share{}); err != nil {
+			if distance, err = t.stepper.openProgress(ctx, t.stepper.steps(), rss.Share{}); err != nil {
 				return nil, err
 			}
 		}
 		if t.role == rss.Outside {
 			return &solution{reach: 1, distance: distance, precision: t.precisionOf(1)}, nil
 		}
-		s, err := t.load(stageSolved.file(0))
+		s, err := t.checkpoints.load(stageSolved.file(0))
 		if err != nil {
 			return nil, err
 		}
@@ -386,7 +398,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		}
 		kept := t.keptRuns() * t.sides
 		lengths := []int{kept * t.features, kept, runs - 1, t.bases()}
-		if t.z != nil {
+		if t.tester.z != nil {
 			lengths = append(lengths, t.features)
 		}
 		if t.secant { // words of a party's own, in the place of a share's
@@ -400,7 +412,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 			beta: list[0], offsets: list[1], multiples: list[2], reach: s.Reach, distance: distance,
 			precision: t.precisionOf(s.Reach),
 		}
-		if t.z != nil {
+		if t.tester.z != nil {
 			found.roots = list[4]
 		}
 		if !t.square {
@@ -409,21 +421,21 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 		if t.secant {
 			found.check = list[len(list)-1].X
 		}
-		found.intercepts, err = t.intercepts(s)
+		found.intercepts, err = t.checkpoints.intercepts(s)
 		return found, err
 	}
-	if t.coins.fixed > 0 {
+	if t.checker.coins.fixed > 0 {
 		return nil, t.lostSolution()
 	}
 	var err error
-	if t.kept, err = t.newKept(); err != nil {
+	if t.checkpoints.kept, err = t.checkpoints.newKept(); err != nil {
 		return nil, err
 	}
-	system, err := t.gram(ctx, from)
+	system, err := t.assembler.gram(ctx, from)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.choose(ctx, system); err != nil {
+	if err := t.chooser.choose(ctx, system); err != nil {
 		return nil, err
 	}
 	s := &solution{intercepts: system.labelMeans, multiples: system.multiples, reach: system.reach,
@@ -431,7 +443,7 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	var last *outer
 	if t.loss == kernel.Square {
 		s.beta, err = t.ridge(ctx, system, from)
-	} else if last, err = t.newton(ctx, system, from); err == nil {
+	} else if last, err = t.stepper.newton(ctx, system, from); err == nil {
 		n := t.keptRuns() * t.features
 		s.beta, s.base, s.intercepts = last.at.Slice(0, n), last.at.Slice(n, n+1), make([]float64, t.sides)
 		s.distance, s.check = last.distance, last.check
@@ -442,8 +454,8 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if s.offsets, err = t.offsets(ctx, t.keptRuns()*t.sides, s.beta, system); err != nil {
 		return nil, err
 	}
-	if t.z != nil {
-		if s.roots, err = t.inverseRoots(ctx, s, system, last); err != nil {
+	if t.tester.z != nil {
+		if s.roots, err = t.tester.inverseRoots(ctx, s, system, last); err != nil {
 			return nil, err
 		}
 	}
@@ -460,7 +472,7 @@ func (t *trainer) bases() int {
 
 // offsets shares -<beta, m> of n vectors of coefficients, at their scale: the features are not centred, the Gram
 // matrix is.
-func (t *trainer) offsets(ctx context.Context, n int, beta rss.Share, s *system) (rss.Share, error) {
+func (t *setting) offsets(ctx context.Context, n int, beta rss.Share, s *system) (rss.Share, error) {
 	var terms []uint64
 	for lo := 0; lo < beta.Len(); lo += t.features {
 		terms = append(terms, -t.three.Dot(beta.Slice(lo, lo+t.features), s.means)[0])
@@ -471,7 +483,7 @@ func (t *trainer) offsets(ctx context.Context, n int, beta rss.Share, s *system)
 // truncate is a truncation of the job; see rss.Party.Truncate. Even and odd turns have the orders of which one
 // can begin while another ends. A truncation's turn follows from its place in the job, not from what this session did
 // before: a job that goes on from a checkpoint sends what the contract says, in the same direction.
-func (t *trainer) truncate(ctx context.Context, kind string, turn, ring int, term []uint64,
+func (t *setting) truncate(ctx context.Context, kind string, turn, ring int, term []uint64,
 	shifts ...rss.Shift) (rss.Share, error) {
 	order := rss.FirstOrder()
 	if turn%2 == 1 {
@@ -481,14 +493,14 @@ func (t *trainer) truncate(ctx context.Context, kind string, turn, ring int, ter
 }
 
 // report tells the progress, if anybody listens.
-func (t *trainer) report(step string, done, total int) {
+func (t *setting) report(step string, done, total int) {
 	if t.Report != nil {
 		t.Report(fdskl.Progress{Step: step, Done: done, Total: total, Metric: math.NaN()})
 	}
 }
 
 // told counts values this party learned.
-func (t *trainer) told(kind string, count int) {
+func (t *setting) told(kind string, count int) {
 	if t.Opened != nil {
 		t.Opened(kind, int64(count))
 	}

@@ -84,9 +84,9 @@ func WeighedRows(p fdskl.Params, rows int) (total int) {
 }
 
 // sampled draws n of all rows, in their order, by the coin of the rows and a step's number.
-func (t *trainer) sampled(n, step int) []int {
+func (t *assembler) sampled(n, step int) []int {
 	number := binary.BigEndian.AppendUint32(nil, uint32(step))
-	draw := rand.NewChaCha8(keys.HashOf("hanse sampled rows v1", t.coin[:], number))
+	draw := rand.NewChaCha8(keys.HashOf("hanse sampled rows v1", t.checker.coin[:], number))
 	list := make([]int, 0, n)
 	for j := 0; len(list) < n; j++ {
 		if at, _ := bits.Mul64(draw.Uint64(), uint64(t.Rows-j)); int(at) < n-len(list) {
@@ -103,7 +103,7 @@ func (t *trainer) sampled(n, step int) []int {
 //
 // which has the square alone of what the means m are off by: the bins of a column add up to 1, and in the direction in
 // which they move together the matrix must be nothing beside lambda.
-func (t *trainer) weighed(ctx context.Context, turn int, rows []int, of int, scores []uint64,
+func (t *assembler) weighed(ctx context.Context, turn int, rows []int, of int, scores []uint64,
 	finer int) (*weighed, error) {
 	var terms []uint64
 	if t.role != rss.Outside {
@@ -111,7 +111,7 @@ func (t *trainer) weighed(ctx context.Context, turn int, rows []int, of int, sco
 			terms = append(terms, scores[j])
 		}
 	}
-	weights, err := t.slopes(ctx, turn, len(rows), terms)
+	weights, err := t.scorer.slopes(ctx, turn, len(rows), terms)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (t *trainer) weighed(ctx context.Context, turn int, rows []int, of int, sco
 
 // weighedSums shares, of a sample's rows, four times the sums of two bins' products times the weight, row after row of
 // the upper triangle, then the sums of bins times weights, and of weights, all at scale slopeBits.
-func (t *trainer) weighedSums(ctx context.Context, rows []int, weights rss.Share) (rss.Share, error) {
+func (t *assembler) weighedSums(ctx context.Context, rows []int, weights rss.Share) (rss.Share, error) {
 	d := t.features
 	total := rss.Zero(t.role, triangle(d)+d+1)
 	window, at := rss.Share{}, 0 // features of the rows of the window under way, of which at stand before
@@ -174,7 +174,7 @@ func (t *trainer) weighedSums(ctx context.Context, rows []int, weights rss.Share
 		first, window = first+n, rss.Share{}
 		return nil
 	}
-	err := t.kept.each(ctx, func(b *block, z rss.Share) error {
+	err := t.checkpoints.kept.each(ctx, func(b *block, z rss.Share) error {
 		for ; at < len(rows) && rows[at] < b.hi; at++ {
 			if t.role != rss.Outside {
 				row := z.Slice((rows[at]-b.lo)*d, (rows[at]-b.lo+1)*d)
@@ -193,7 +193,7 @@ func (t *trainer) weighedSums(ctx context.Context, rows []int, weights rss.Share
 
 // weighedWindow is weighedSums of n rows, whose sums stay in words of 32 bits. Four products of two vectors are the
 // squares of their sum less those of their difference.
-func (t *trainer) weighedWindow(ctx context.Context, number int, z, weights rss.Share, n int) (rss.Share, error) {
+func (t *assembler) weighedWindow(ctx context.Context, number int, z, weights rss.Share, n int) (rss.Share, error) {
 	d := t.features
 	var terms []uint64
 	for j := range weights.Len() {
@@ -228,7 +228,7 @@ func (t *trainer) weighedWindow(ctx context.Context, number int, z, weights rss.
 // weighedMeans shares the weighed means of bins, and 1 over the mean weight, of the sums over n rows of bins times
 // weights, and of weights. The inverse comes of Newton's iteration x = x (2 - a x) for 1/a, which begins below it, at a
 // quarter of what it is where all rows have the same probability.
-func (t *trainer) weighedMeans(ctx context.Context, n int, sums rss.Share) (*weighed, error) {
+func (t *assembler) weighedMeans(ctx context.Context, n int, sums rss.Share) (*weighed, error) {
 	d, e := t.features, 16+bits.Len(uint(n))
 	var terms, begin []uint64
 	if t.role != rss.Outside {
@@ -241,7 +241,7 @@ func (t *trainer) weighedMeans(ctx context.Context, n int, sums rss.Share) (*wei
 		return nil, err
 	}
 	if t.role == rss.LabelHolder {
-		begin = []uint64{uint64(math.Ldexp(min(1/t.evenWeight(), mostInverse)/4, inverseBits))}
+		begin = []uint64{uint64(math.Ldexp(min(1/t.scorer.evenWeight(), mostInverse)/4, inverseBits))}
 	}
 	x, err := t.three.Input(ctx, kindInverse, wordBits, 1, begin)
 	if err != nil {
@@ -265,13 +265,13 @@ func (t *trainer) weighedMeans(ctx context.Context, n int, sums rss.Share) (*wei
 }
 
 // evenWeight is the weight that all rows have at the beginning, at the label holder.
-func (t *trainer) evenWeight() float64 {
+func (t *scorer) evenWeight() float64 {
 	share := t.eventShare()
 	return 4 * share * (1 - share)
 }
 
 // even shares the Gram matrix where all rows have the same weight, which is shared, scale coefBits.
-func (t *trainer) even(ctx context.Context, s *system, weight rss.Share) (rss.Share, error) {
+func (t *scorer) even(ctx context.Context, s *system, weight rss.Share) (rss.Share, error) {
 	d := t.features
 	var upper rss.Share
 	if t.role != rss.Outside {

@@ -31,9 +31,9 @@ type cut struct {
 }
 
 // cuts lists where windows end.
-func (t *trainer) cuts() (list []cut) {
+func (t *assembler) cuts() (list []cut) {
 	for part := range t.parts() {
-		lo, of := 0, func(rows int) int { return t.parted(part, rows) }
+		lo, of := 0, func(rows int) int { return t.checker.parted(part, rows) }
 		for _, row := range t.ending(0, t.Rows, gramRows(t.Params), t.WindowRows, of) {
 			w := window{part: part}
 			if t.sharesLabels() {
@@ -52,7 +52,7 @@ func (t *trainer) cuts() (list []cut) {
 
 // ending returns where windows of at most so many of a part's rows of [lo, hi) end; one window where nothing is lifted.
 // less bounds them further; 0: nothing does.
-func (t *trainer) ending(lo, hi, most, less int, of func(rows int) int) []int {
+func (t *assembler) ending(lo, hi, most, less int, of func(rows int) int) []int {
 	if !t.lifts() {
 		return []int{hi}
 	}
@@ -72,12 +72,12 @@ func windowOf(ends []int, row int) int {
 }
 
 // lift returns shares modulo 2^64 of n sums of which this party has the terms of twice them modulo 2^32.
-func (t *trainer) lift(ctx context.Context, kind string, turn, n int, twice []uint64) (rss.Share, error) {
+func (t *assembler) lift(ctx context.Context, kind string, turn, n int, twice []uint64) (rss.Share, error) {
 	return t.truncate(ctx, kind, turn, ringSmall, twice, rss.Shift{Count: n, Bits: 1})
 }
 
 // liftWindows lifts what the windows up to a row add up to.
-func (t *trainer) liftWindows(ctx context.Context, acc *sums, row int) error {
+func (t *assembler) liftWindows(ctx context.Context, acc *sums, row int) error {
 	for ; acc.lifted < len(acc.cuts) && acc.cuts[acc.lifted].row <= row; acc.lifted++ {
 		if !t.lifts() {
 			continue
@@ -90,7 +90,7 @@ func (t *trainer) liftWindows(ctx context.Context, acc *sums, row int) error {
 }
 
 // liftCut lifts the windows that end at a cut, and begins the next ones.
-func (t *trainer) liftCut(ctx context.Context, acc *sums, c cut) error {
+func (t *assembler) liftCut(ctx context.Context, acc *sums, c cut) error {
 	n := 0
 	var twice []uint64
 	for _, w := range c.windows {
@@ -131,7 +131,7 @@ func (t *trainer) liftCut(ctx context.Context, acc *sums, c cut) error {
 
 // sumsOf is how many sums a window of rows has with so many of labels: products of features, features, features times
 // labels, and labels.
-func (t *trainer) sumsOf(labels int) int {
+func (t *assembler) sumsOf(labels int) int {
 	return triangle(t.features) + t.features + labels*t.sides*(t.features+1)
 }
 
@@ -148,7 +148,7 @@ func (a *sums) following(part, from int) window {
 }
 
 // begin makes a part's sums those of no row of a window.
-func (t *trainer) begin(p *part, w window) {
+func (t *assembler) begin(p *part, w window) {
 	n := len(w.labels) * t.sides
 	p.ends = w.labels
 	p.columns, p.sides, p.labels = rss.Zero(t.role, t.features), make([]uint64, n*t.features), rss.Zero(t.role, n)
@@ -157,7 +157,7 @@ func (t *trainer) begin(p *part, w window) {
 }
 
 // settle gives lifted sums the scales of sums of words of 64 bits.
-func (t *trainer) settle(acc *sums) {
+func (t *assembler) settle(acc *sums) {
 	if !t.lifts() || t.role == rss.Outside {
 		return
 	}

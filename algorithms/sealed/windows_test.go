@@ -91,13 +91,13 @@ func (f *fixture) exact(t *testing.T, w *watch, what string) {
 		lengths[2] = runs * each * d
 	}
 	if tr.candidates != nil {
-		tr.heldOut = f.keptOut(t)
+		tr.checker.heldOut = f.keptOut(t)
 		lengths = append(lengths, d*d, 2*each*d)
 	}
 	var shares [rss.Roles][]rss.Share
 	var reach float64
 	for r, i := range tr.parties {
-		s, err := (&trainer{Party: f.party(i, nil, 0)}).load(stageSystem.file(0))
+		s, err := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints.load(stageSystem.file(0))
 		if err == nil && s == nil {
 			err = fmt.Errorf("no system")
 		}
@@ -114,7 +114,7 @@ func (f *fixture) exact(t *testing.T, w *watch, what string) {
 	var labels [][]uint64
 	if tr.sharesLabels() {
 		for k := range each {
-			_, words := tr.labels(tr.begun.Targets(k))
+			_, words := tr.assembler.labels(tr.begun.Targets(k))
 			labels = append(labels, words)
 		}
 	}
@@ -130,15 +130,15 @@ func (f *fixture) exact(t *testing.T, w *watch, what string) {
 			t.Fatalf("%s: %s %d is %d, the rows add up to %d", what, name, i, got, low)
 		}
 	}
-	for part := range tr.parts() {
+	for part := range tr.assembler.parts() {
 		var in func(row int) bool // nil: all are
-		if tr.heldOut != nil {
-			in = func(row int) bool { return tr.heldOut[row] == (part == 1) }
+		if tr.checker.heldOut != nil {
+			in = func(row int) bool { return tr.checker.heldOut[row] == (part == 1) }
 		}
 		held := value(0)
 		sides := make([]uint64, each*d)
 		switch {
-		case tr.heldOut != nil:
+		case tr.checker.heldOut != nil:
 			held = value(4)
 			both := value(5)
 			sides = both[each*d:]
@@ -273,7 +273,8 @@ func TestTheReaperAtTheCuts(t *testing.T) {
 func (f *fixture) haveSystem(t *testing.T) bool {
 	t.Helper()
 	for _, i := range rolesOf(f.params, f.names, 0).parties {
-		if s, err := (&trainer{Party: f.party(i, nil, 0)}).load(stageSystem.file(0)); err != nil || s == nil {
+		kept := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints
+		if s, err := kept.load(stageSystem.file(0)); err != nil || s == nil {
 			return false
 		}
 	}
@@ -285,7 +286,7 @@ func (f *fixture) newest(t *testing.T, i int) string {
 	t.Helper()
 	file, number := "none", 0
 	for place := range slots {
-		s, err := (&trainer{Party: f.party(i, nil, 0)}).load(stageSums.file(place))
+		s, err := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints.load(stageSums.file(place))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,17 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// tester opens z-scores.
+type tester struct {
+	*setting
+	scorer    *scorer
+	assembler *assembler
+	cardmaker *cardmaker
+	z         *zscores // what is public of them; nil where none open
+	zcards    *series
+	tested    *fdskl.ZScores
+}
+
 // The z-score of a bin is its coefficient over its standard error. Coefficients of bins are what is above and below a
 // mean of their column, and lambda holds them there; so is their covariance that of a ridge regression,
 //
@@ -123,7 +134,7 @@ func ZSteps(p fdskl.Params, rows int) (inverses, roots int, err error) {
 func (s *scales) spread() float64 { return math.Ldexp(1/s.kappa, -s.p) }
 
 // inverseRoots shares w, the inverse roots of t, of all bins, [D], scale rootBits. o is nil for the square loss.
-func (t *trainer) inverseRoots(ctx context.Context, s *solution, sys *system, o *outer) (rss.Share, error) {
+func (t *tester) inverseRoots(ctx context.Context, s *solution, sys *system, o *outer) (rss.Share, error) {
 	gram, finer, point := sys.gram, sys.gram, gramBits
 	if o != nil {
 		w, err := t.information(ctx, o, sys)
@@ -154,17 +165,17 @@ func (t *trainer) inverseRoots(ctx context.Context, s *solution, sys *system, o 
 }
 
 // information shares the Gram matrix of a sample of the rows, weighed by 4 p (1 - p), at the scores found.
-func (t *trainer) information(ctx context.Context, o *outer, s *system) (*weighed, error) {
-	_, scores, err := t.terms(ctx, o, s)
+func (t *tester) information(ctx context.Context, o *outer, s *system) (*weighed, error) {
+	_, scores, err := t.scorer.terms(ctx, o, s)
 	if err != nil {
 		return nil, err
 	}
 	n, of := sampleRows(t.Rows, leastZRows, zShare)
-	return t.weighed(ctx, t.Params.Outer, t.sampled(n, t.Params.Outer), of, scores, t.z.finer)
+	return t.assembler.weighed(ctx, t.Params.Outer, t.assembler.sampled(n, t.Params.Outer), of, scores, t.z.finer)
 }
 
 // inverse shares (gram + the diagonal)^-1, [D, D].
-func (t *trainer) inverse(ctx context.Context, gram rss.Share) (rss.Share, error) {
+func (t *tester) inverse(ctx context.Context, gram rss.Share) (rss.Share, error) {
 	d, z := t.features, t.z
 	a, x := gram.Clone(), rss.Zero(t.role, d*d)
 	for i := range d {
@@ -198,7 +209,7 @@ func (t *trainer) inverse(ctx context.Context, gram rss.Share) (rss.Share, error
 }
 
 // product shares the product of a symmetric matrix, with point bits, and M, column by column, scale oneBits.
-func (t *trainer) product(ctx context.Context, kind string, turn, point int, a, x rss.Share) (rss.Share, error) {
+func (t *tester) product(ctx context.Context, kind string, turn, point int, a, x rss.Share) (rss.Share, error) {
 	d := t.features
 	var terms []uint64
 	if t.role != rss.Outside {
@@ -210,7 +221,7 @@ func (t *trainer) product(ctx context.Context, kind string, turn, point int, a, 
 
 // variances shares the diagonal of M G M, [D], at the scale of M. Where the bins of a column move together M is
 // 1/lambda, and G, which is nothing there, is to have as many bits, point, as there is space for.
-func (t *trainer) variances(ctx context.Context, gram rss.Share, point int, inverse rss.Share) (rss.Share, error) {
+func (t *tester) variances(ctx context.Context, gram rss.Share, point int, inverse rss.Share) (rss.Share, error) {
 	d := t.features
 	product, err := t.product(ctx, kindVariances, 0, point, gram, inverse)
 	if err != nil {
@@ -226,7 +237,7 @@ func (t *trainer) variances(ctx context.Context, gram rss.Share, point int, inve
 // residual shares the residual variance of the square loss, scale sigmaBits: with all sums times 2^-p it is
 //
 //	(sum y^2 + beta^T (G beta - 2 h)) 2^p / freedom.
-func (t *trainer) residual(ctx context.Context, s *solution, sys *system) (rss.Share, error) {
+func (t *tester) residual(ctx context.Context, s *solution, sys *system) (rss.Share, error) {
 	const errorBits, fine = 36, 40 // behind the point of G beta - 2 h, and of its product with beta
 	d := t.features
 	beta := s.beta.Slice(0, d)
@@ -264,7 +275,7 @@ func (t *trainer) residual(ctx context.Context, s *solution, sys *system) (rss.S
 }
 
 // roots shares the inverse roots of t = S + beta^2 / c^2, [D], scale rootBits.
-func (t *trainer) roots(ctx context.Context, beta, variances rss.Share) (rss.Share, error) {
+func (t *tester) roots(ctx context.Context, beta, variances rss.Share) (rss.Share, error) {
 	d := t.features
 	shift := func(by int) rss.Shift { return rss.Shift{Count: d, Bits: by} }
 	terms := t.three.Products(beta, beta)
@@ -298,12 +309,13 @@ func (t *trainer) roots(ctx context.Context, beta, variances rss.Share) (rss.Sha
 }
 
 // openZScores opens the z-scores that the job opens, once the steps are checked, and returns those of this party.
-func (t *trainer) openZScores(ctx context.Context, s *solution) (*fdskl.ZScores, error) {
-	own, c, err := t.openCards(ctx, t.zcards, cardsOf(t.Params.ZScores, false, t.Params, t.Names), coefBits+rootBits+2,
+func (t *tester) openZScores(ctx context.Context, s *solution) (*fdskl.ZScores, error) {
+	wanted := cardsOf(t.Params.ZScores, false, t.Params, t.Names)
+	own, c, err := t.cardmaker.openCards(ctx, t.zcards, wanted, coefBits+rootBits+2,
 		func(c *cardOf) []uint64 {
 			var terms []uint64
 			for _, k := range c.bins {
-				lo, hi := t.binsOf(k)
+				lo, hi := t.cardmaker.binsOf(k)
 				for _, w := range t.three.Products(s.beta.Slice(lo, hi), s.roots.Slice(lo, hi)) {
 					terms = append(terms, w*fdskl.ZUnits) // a quarter of it, by the shift
 				}

@@ -12,7 +12,6 @@ const mostMethods = 40
 var methodsLeft = map[string]int{
 	"algorithms/fdskl.trainer":   48,
 	"algorithms/gfml.Plan":       44,
-	"algorithms/sealed.trainer":  138,
 	"audit.auditor":              44,
 	"audit/views.follower":       42,
 	"internal/enrol.Enrolment":   48,

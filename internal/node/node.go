@@ -72,8 +72,8 @@ type Config struct {
 	Doctor func(ctx context.Context, members []string) (any, error)
 }
 
-// Node is one member's daemon. Each of its parts owns a piece of its state, with a lock of its own, and calls only parts
-// that stand above it here: it has no others.
+// Node is one member's daemon. Each of its parts owns a piece of its state, with a lock of its own, and calls only
+// parts that stand above it here: it has no others.
 type Node struct {
 	config  *Config
 	life    *life
