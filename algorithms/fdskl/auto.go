@@ -117,7 +117,7 @@ type trial func(lambda float64) (float64, error)
 
 // choose returns the regulariser of a party that solves alone: the job's, or for "auto" that of Candidates with the
 // smallest loss in trials, of several classes the mean of theirs; see Choose. It writes it to the model.
-func (t *trainer) choose(m *Model, loss trial) (float64, error) {
+func (t *solver) choose(m *Model, loss trial) (float64, error) {
 	if t.Params.Lambda != 0 {
 		return float64(t.Params.Lambda), nil
 	}
@@ -141,7 +141,7 @@ func (t *trainer) choose(m *Model, loss trial) (float64, error) {
 }
 
 // try returns the number of the best candidate as a byte.
-func (t *trainer) try(loss trial) ([]byte, error) {
+func (t *solver) try(loss trial) ([]byte, error) {
 	var losses []float64
 	for i, lambda := range Candidates() {
 		l, err := loss(lambda)

@@ -12,6 +12,9 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
+// checkpoints is what all parties go on from after an interruption.
+type checkpoints struct{ *setting }
+
 // An iterative schedule keeps its two newest checkpoints in two slots of the vault. Parties are
 // killed at different moments, and one may have written a checkpoint that another has not; so
 // they go on from the newest one that all have. Every run is the same, bit for bit: it does not matter that
@@ -76,7 +79,9 @@ func loadSlots[S any](v Vault, kind string, count func(*S) int) (map[int]*S, err
 
 // newestCommon returns the newest checkpoint that all the given parties have, 0 when there is
 // none: each tells the others the iterations of those it has, which are at most limit.
-func (t *trainer) newestCommon(ctx context.Context, kind string, parties []int, have []int, limit int) (int, error) {
+func (t *checkpoints) newestCommon(
+	ctx context.Context, kind string, parties []int, have []int, limit int,
+) (int, error) {
 	slices.Sort(have)
 	var common []int
 	for k, i := range parties {
@@ -100,7 +105,7 @@ func (t *trainer) newestCommon(ctx context.Context, kind string, parties []int, 
 }
 
 // confirmClear is Network.Confirm where sums have no masks that depend on what was told.
-func (t *trainer) confirmClear(ctx context.Context) error {
+func (t *checkpoints) confirmClear(ctx context.Context) error {
 	if t.Privacy != Published {
 		return nil
 	}
@@ -108,7 +113,7 @@ func (t *trainer) confirmClear(ctx context.Context) error {
 }
 
 // smallest returns the smallest number that the active parties tell: how much of a log all have.
-func (t *trainer) smallest(ctx context.Context, have, limit int) (int, error) {
+func (t *checkpoints) smallest(ctx context.Context, have, limit int) (int, error) {
 	from := limit
 	for _, i := range t.actives {
 		v := []float64{float64(have)}
@@ -125,7 +130,7 @@ func (t *trainer) smallest(ctx context.Context, have, limit int) (int, error) {
 }
 
 // resumePoints reads what party i says of its saved work.
-func (t *trainer) resumePoints(i int, v []float64, limit int) ([]int, error) {
+func (t *checkpoints) resumePoints(i int, v []float64, limit int) ([]int, error) {
 	points := make([]int, len(v))
 	for s, x := range v {
 		if !(x >= 0 && x <= float64(limit)) || x != math.Trunc(x) {
@@ -137,7 +142,7 @@ func (t *trainer) resumePoints(i int, v []float64, limit int) ([]int, error) {
 }
 
 // everybody lists the indices of all parties.
-func (t *trainer) everybody() []int {
+func (t *setting) everybody() []int {
 	all := make([]int, len(t.Names))
 	for i := range all {
 		all[i] = i

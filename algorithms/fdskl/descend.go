@@ -12,6 +12,12 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 )
 
+// solver finds the coefficients.
+type solver struct {
+	*setting
+	checkpoints *checkpoints
+}
+
 // solverCheckpoint is how many solver iterations lie between two checkpoints.
 const solverCheckpoint = 10
 
@@ -40,7 +46,7 @@ type objective interface {
 }
 
 // descend minimises an objective and writes the result to m.
-func (t *trainer) descend(ctx context.Context, m *Model, o objective) error {
+func (t *solver) descend(ctx context.Context, m *Model, o objective) error {
 	state, q, err := t.minimum(ctx, o)
 	if err != nil || state == nil {
 		return err
@@ -52,7 +58,7 @@ func (t *trainer) descend(ctx context.Context, m *Model, o objective) error {
 }
 
 // descendEach minimises, for each of three or more classes, the objective of that class against all others.
-func (t *trainer) descendEach(ctx context.Context, m *Model, o *local) error {
+func (t *solver) descendEach(ctx context.Context, m *Model, o *local) error {
 	for k := range t.Params.Scores() {
 		t.class = k
 		t.target.against(k)
@@ -72,7 +78,7 @@ func (t *trainer) descendEach(ctx context.Context, m *Model, o *local) error {
 
 // minimum finds the minimum of an objective from the last common checkpoint on; in a dry run it has none. q is how far
 // it is from where the run ended, as Reached bounds it.
-func (t *trainer) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q float64, err error) {
+func (t *solver) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q float64, err error) {
 	if err := o.share(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -92,7 +98,7 @@ func (t *trainer) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q f
 
 // minimise runs the objective's solver from a state on, or from a start, and keeps states in a vault unless that is
 // nil: newton where one party has all it needs, L-BFGS for several parties and for objectives that are too large.
-func (t *trainer) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault Vault) (
+func (t *solver) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault Vault) (
 	_ *lbfgs.State, q float64, err error) {
 	if alone, ok := o.(*local); ok && alone.solvable() {
 		return alone.newton(ctx, start, from, vault)
@@ -135,14 +141,15 @@ func (t *trainer) minimise(ctx context.Context, o objective, start []float64, fr
 
 // resumeSolver returns the newest solver state that every party taking part has; nil means the
 // start. A party that solves alone asks nobody.
-func (t *trainer) resumeSolver(ctx context.Context, size int) (*lbfgs.State, error) {
+func (t *solver) resumeSolver(ctx context.Context, size int) (*lbfgs.State, error) {
 	states, err := loadSlots(t.Vault, solverFile(t.class), func(s *lbfgs.State) int { return s.Iteration })
 	if err != nil {
 		return nil, err
 	}
 	from := slices.Max(append(numbers(states), 0))
 	if len(t.actives) > 1 {
-		if from, err = t.newestCommon(ctx, KindSolverPoint, t.everybody(), numbers(states), t.Params.Iterations); err != nil {
+		from, err = t.checkpoints.newestCommon(ctx, KindSolverPoint, t.everybody(), numbers(states), t.Params.Iterations)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +165,7 @@ func (o *local) share(context.Context) error { return nil }
 
 // judged implements objective.
 func (o *local) judged(m *Model) {
-	_, m.TrainError = o.judge(o.held, m, o.lambda)
+	_, m.TrainError = o.solver.judge(o.held, m, o.lambda)
 }
 
 // share implements objective.

@@ -39,29 +39,29 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	}
 	switch {
 	case len(t.actives) > 1:
-		return m, t.descend(ctx, m, &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))})
+		return m, t.solver.descend(ctx, m, &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))})
 	case t.rank < 0:
 		return m, nil
 	case t.loss == kernel.Square:
-		e, err := t.newEquations()
+		e, err := t.solver.newEquations()
 		if err != nil {
 			return nil, err
 		}
 		if err := t.eachBlock(0, func(lo, hi int) error {
-			err := t.addRows(e, lo, held.turns[lo*held.count:hi*held.count])
+			err := t.solver.addRows(e, lo, held.turns[lo*held.count:hi*held.count])
 			t.report("normal equations", hi, t.Rows, math.NaN())
 			return err
 		}); err != nil {
 			return nil, err
 		}
-		lambda, err := t.ridge(m, e)
+		lambda, err := t.solver.ridge(m, e)
 		if err != nil {
 			return nil, err
 		}
-		m.Objective, m.TrainError = t.judge(held, m, lambda)
+		m.Objective, m.TrainError = t.solver.judge(held, m, lambda)
 		return m, nil
 	}
-	return m, t.solveLocal(ctx, m, held)
+	return m, t.solver.solveLocal(ctx, m, held)
 }
 
 // angles are what an active party holds: the opened turns of all rows for its share of features.
@@ -86,7 +86,7 @@ func (t *trainer) newAngles() *angles {
 }
 
 // blockRows is how many rows one block of angles has.
-func (t *trainer) blockRows() int { return blockRows(t.Rows, t.blockBytes, t.Params.Angles()) }
+func (t *setting) blockRows() int { return blockRows(t.Rows, t.blockBytes, t.Params.Angles()) }
 
 // blockRows is how many of so many rows one block of angles of about the given size has.
 func blockRows(rows, bytes, angles int) int {
@@ -106,7 +106,7 @@ func (o *opener) openAll(ctx context.Context, held *angles) error {
 			return err
 		}
 	}
-	from, err := o.smallest(ctx, have, (o.Rows+size-1)/size)
+	from, err := o.checkpoints.smallest(ctx, have, (o.Rows+size-1)/size)
 	if err != nil {
 		return err
 	}

@@ -212,7 +212,7 @@ func (o *joint) sumScalars(ctx context.Context, kind string, v []float64) error 
 	if err := broadcastReals(ctx, n, kind+total, root, v); err != nil {
 		return err
 	}
-	return o.confirmClear(ctx)
+	return o.checkpoints.confirmClear(ctx)
 }
 
 // coefficients turns the solution into alpha and, at the leader, the intercept.

@@ -22,7 +22,7 @@ func (t *trainer) width(ctx context.Context) error {
 	if t.kernel.Sigma > 0 {
 		return nil
 	}
-	known, err := t.savedWidth()
+	known, err := t.checkpoints.savedWidth()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func samplePairs(seed string, rows int) [][2]int {
 }
 
 // savedWidth returns the width that an earlier session agreed on, 0 when there was none.
-func (t *trainer) savedWidth() (float64, error) {
+func (t *checkpoints) savedWidth() (float64, error) {
 	data, err := t.Vault.Load(widthFile)
 	if err != nil || len(data) != 8 {
 		return 0, err

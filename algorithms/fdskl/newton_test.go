@@ -23,8 +23,8 @@ import (
 // newObjective makes an objective over random angles. Labels follow the first one but for a share of noise.
 func newObjective(rows, features int, loss kernel.Loss, lambda, noise float64, seed uint64) *local {
 	p := Params{Features: features}.WithDefaults()
-	t := &trainer{Party: &Party{Params: p, Rows: rows, Workers: 2, newtonSide: newtonSide}, cosine: kernel.Cosines(),
-		loss: loss}
+	t := newParts(&setting{Party: &Party{Params: p, Rows: rows, Workers: 2, newtonSide: newtonSide},
+		cosine: kernel.Cosines(), loss: loss})
 	held := &angles{turns: make([]uint16, rows*p.Angles()), count: p.Angles()}
 	rng := rand.New(rand.NewPCG(seed, 2))
 	for i := range held.turns {
@@ -37,7 +37,7 @@ func newObjective(rows, features int, loss kernel.Loss, lambda, noise float64, s
 			t.target.values[j] = -1
 		}
 	}
-	return t.newLocal(held, lambda, nil)
+	return t.solver.newLocal(held, lambda, nil)
 }
 
 // drawnObjective draws an objective, of all rows or of some.
@@ -224,7 +224,7 @@ func TestLargeObjectivesAreLeftToLBFGS(t *testing.T) {
 		_, want := solve(t, o)
 		for _, side := range []int{39, 40} {
 			o.newtonSide = side
-			got, _, err := o.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
+			got, _, err := o.solver.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
 			if err != nil || 200*math.Abs(got.Value-want.Value) > Reached/2 {
 				t.Fatalf("%s: the value is %v, newton's %v, error %v", loss, got.Value, want.Value, err)
 			}

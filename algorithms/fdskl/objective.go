@@ -22,7 +22,7 @@ const pieces = 16
 //
 // over x = (w, intercept), where phi is sqrt(2) cos and sin and alpha = w / sqrt(D): |w| is |f|.
 type local struct {
-	*trainer
+	*solver
 	held   *angles
 	root   float64 // sqrt(D)
 	lambda float64
@@ -30,12 +30,12 @@ type local struct {
 }
 
 // newLocal prepares the objective over opened angles of some rows, nil for all.
-func (t *trainer) newLocal(held *angles, lambda float64, rows []int) *local {
-	return &local{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features)), lambda: lambda, rows: rows}
+func (t *solver) newLocal(held *angles, lambda float64, rows []int) *local {
+	return &local{solver: t, held: held, root: math.Sqrt(float64(t.Params.Features)), lambda: lambda, rows: rows}
 }
 
 // solveLocal minimises the objective with the regulariser that the job names, or chooses.
-func (t *trainer) solveLocal(ctx context.Context, m *Model, held *angles) error {
+func (t *solver) solveLocal(ctx context.Context, m *Model, held *angles) error {
 	var rest []int
 	for j, out := range t.heldOut {
 		if !out {

@@ -116,7 +116,7 @@ func (o *opener) openAngles(ctx context.Context, k int, rows []*kernel.Matrix, l
 		for i := range angles {
 			angles[i] *= 2 * math.Pi
 		}
-		if err := o.openRadians(ctx, o.actives[k], ids, angles); err != nil {
+		if err := o.published.openRadians(ctx, o.actives[k], ids, angles); err != nil {
 			return nil, err
 		}
 		turns := make([]uint16, len(angles))

@@ -63,7 +63,7 @@ func TestRunsThatEndAreAtTheOptimum(t *testing.T) {
 			}
 			for _, side := range []int{newtonSide, 1} {
 				o.newtonSide, o.Params.Iterations = side, 300
-				last, q, err := o.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
+				last, q, err := o.solver.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

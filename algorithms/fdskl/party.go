@@ -76,8 +76,17 @@ type Party struct {
 	counter    *counter // counts what this party sends, instead of sending it; nil but in a dry run
 }
 
-// trainer is a Party with what training derives from it.
+// trainer is one party's part of a training or a prediction. Its parts share the setting, and a part calls only parts
+// that stand above it here.
 type trainer struct {
+	*setting
+	published   *published
+	checkpoints *checkpoints
+	solver      *solver
+}
+
+// setting is a Party with what all its parts derive from it.
+type setting struct {
 	*Party
 	loss    kernel.Loss
 	kernel  kernel.Kernel
@@ -85,10 +94,8 @@ type trainer struct {
 	actives []int // indices of the active parties
 	rank    int   // this party's position among the actives, -1 for a passive one
 	target  target
-	class   int           // of three or more, which one the solver is at
-	heldOut []bool        // the rows that choose the regulariser; nil: the job names it
-	radians []float64     // published: the sum of the parts' phases, once asked for
-	remains map[int][]int // published: see remainingPhases, by root, once asked for
+	class   int    // of three or more, which one the solver is at
+	heldOut []bool // the rows that choose the regulariser; nil: the job names it
 }
 
 // newTrainer checks a party's inputs against the job.
@@ -112,7 +119,7 @@ func newTrainer(p *Party) (*trainer, error) {
 // newRole settles what training and scoring share: the kernel, the active parties and this party's
 // place among them.
 func newRole(p *Party, sigma float64) (*trainer, error) {
-	t := &trainer{Party: p, cosine: kernel.Cosines(), rank: -1, remains: make(map[int][]int)}
+	t := newParts(&setting{Party: p, cosine: kernel.Cosines(), rank: -1})
 	if t.Workers == 0 {
 		t.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -131,8 +138,16 @@ func newRole(p *Party, sigma float64) (*trainer, error) {
 	return t, nil
 }
 
+// newParts puts the parts of a trainer together.
+func newParts(s *setting) *trainer {
+	t := &trainer{setting: s, published: &published{setting: s, remains: make(map[int][]int)},
+		checkpoints: &checkpoints{s}}
+	t.solver = &solver{s, t.checkpoints}
+	return t
+}
+
 // check refuses inputs of this party that do not fit together.
-func (t *trainer) check() error {
+func (t *setting) check() error {
 	for _, part := range t.Parts {
 		if part.Rows.Rows != t.Rows {
 			return fmt.Errorf("%s has columns of %d rows, want %d", t.Names[t.Self], part.Rows.Rows, t.Rows)
@@ -184,10 +199,10 @@ func share(n, parts, k int) Run {
 }
 
 // leader is the first active party: it roots what one party must root.
-func (t *trainer) leader() int { return t.actives[0] }
+func (t *setting) leader() int { return t.actives[0] }
 
 // report tells the progress, if anybody listens.
-func (t *trainer) report(step string, done, total int, metric float64) {
+func (t *setting) report(step string, done, total int, metric float64) {
 	if t.Report != nil {
 		t.Report(Progress{Step: step, Done: done, Total: total, Metric: metric})
 	}

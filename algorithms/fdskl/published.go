@@ -9,6 +9,13 @@ import (
 	"github.com/hanse-project/hanse/keys"
 )
 
+// published is what the parties of a published job have told each other of their phases.
+type published struct {
+	*setting
+	radians []float64     // the sum of the parts' phases, once asked for
+	remains map[int][]int // see remainingPhases, by root, once asked for
+}
+
 // remainingPhases draws, for each frequency, the party l' whose phase stays in the angle (Algorithm 3, line
 // 6): any but the root, once per frequency and from the public seed. Drawn anew in every call, as
 // the line can also be read, phi would not be a function of x.
@@ -30,7 +37,7 @@ func remainingPhases(p Params, parties, root int) []int {
 // the frequency of each, and at the root becomes the parties' total plus the phase of one of them.
 // Tree 1 sums o + b of all parties; tree 2 the phases of all but l', element by element with the
 // same l', though a phase does not depend on the row: that is what the algorithm says.
-func (t *trainer) openRadians(ctx context.Context, root int, ids []int, angles []float64) error {
+func (t *published) openRadians(ctx context.Context, root int, ids []int, angles []float64) error {
 	phases := t.ownRadians()
 	for i := range angles {
 		angles[i] += phases[ids[i]]
@@ -60,7 +67,7 @@ func (t *trainer) openRadians(ctx context.Context, root int, ids []int, angles [
 }
 
 // openExcluding opens the elements whose remaining phase is party l's.
-func (t *trainer) openExcluding(ctx context.Context, root, l int, elements, ids []int, angles []float64) error {
+func (t *published) openExcluding(ctx context.Context, root, l int, elements, ids []int, angles []float64) error {
 	phases := t.ownRadians()
 	masked := make([]float64, len(elements))
 	rest := make([]float64, len(elements))
@@ -80,7 +87,7 @@ func (t *trainer) openExcluding(ctx context.Context, root, l int, elements, ids 
 }
 
 // ownRadians returns the sum of this party's parts' phases for all frequencies.
-func (t *trainer) ownRadians() []float64 {
+func (t *published) ownRadians() []float64 {
 	if t.radians == nil {
 		t.radians = make([]float64, t.Params.Angles())
 		for _, part := range t.Parts {

@@ -220,7 +220,7 @@ func SumRows(ctx context.Context, p Summing) (Sums, error) {
 	}
 	var e *equations // at the label holder
 	if t.rank == 0 {
-		if e, err = t.newEquations(); err != nil {
+		if e, err = t.solver.newEquations(); err != nil {
 			return nil, err
 		}
 	}
@@ -228,7 +228,7 @@ func SumRows(ctx context.Context, p Summing) (Sums, error) {
 		turns, err := o.openAngles(ctx, 0, p.Matrices, lo, hi)
 		if err == nil && e != nil {
 			t.opened(KindAngles, len(turns))
-			err = t.addRows(e, lo, turns)
+			err = t.solver.addRows(e, lo, turns)
 		}
 		t.report("angles", hi, t.Rows, math.NaN())
 		return err
@@ -299,7 +299,7 @@ func (t *trainer) gathered(ctx context.Context, m *Model) error {
 	if err != nil || t.rank < 0 {
 		return err
 	}
-	e, err := t.newEquations()
+	e, err := t.solver.newEquations()
 	if err != nil {
 		return err
 	}
@@ -325,17 +325,17 @@ func (t *trainer) gathered(ctx context.Context, m *Model) error {
 			t.Rows/HeldOutShare)
 	}
 	m.Held = []Run{t.share(t.rank).features()}
-	lambda, err := t.ridge(m, e)
+	lambda, err := t.solver.ridge(m, e)
 	if err != nil {
 		return err
 	}
-	t.judgeSums(m, e, lambda)
+	t.solver.judgeSums(m, e, lambda)
 	return nil
 }
 
 // judgeSums is judge without the rows: the objective, and of a regression the training error. The share of wrong labels
 // is not known, nor are scores.
-func (t *trainer) judgeSums(m *Model, e *equations, lambda float64) {
+func (t *solver) judgeSums(m *Model, e *equations, lambda float64) {
 	n := float64(t.Rows)
 	m.Objective = 0
 	for k, f := range m.Functions() {

@@ -14,7 +14,7 @@ type equations struct {
 }
 
 // newEquations starts the equations of no row.
-func (t *trainer) newEquations() (e *equations, err error) {
+func (t *solver) newEquations() (e *equations, err error) {
 	e = new(equations)
 	if e.all, err = kernel.NewGramOf(t.cosine, t.Params.Features, t.Params.Scores()); err == nil && t.heldOut != nil {
 		e.out, err = kernel.NewGramOf(t.cosine, t.Params.Features, t.Params.Scores())
@@ -23,7 +23,7 @@ func (t *trainer) newEquations() (e *equations, err error) {
 }
 
 // addRows adds rows from lo on by their opened turns.
-func (t *trainer) addRows(e *equations, lo int, turns []uint16) error {
+func (t *solver) addRows(e *equations, lo int, turns []uint16) error {
 	sides, count := t.Params.Scores(), t.Params.Angles()
 	rows := len(turns) / count
 	rights := make([]float64, rows*sides) // row-major
@@ -48,7 +48,7 @@ func (t *trainer) addRows(e *equations, lo int, turns []uint16) error {
 //
 // It writes the functions to the model and returns the regulariser. A regulariser is chosen by what the rows that are
 // kept out add up to, so that it needs no row.
-func (t *trainer) ridge(m *Model, e *equations) (lambda float64, err error) {
+func (t *solver) ridge(m *Model, e *equations) (lambda float64, err error) {
 	if e.out != nil {
 		e.all.Remove(e.out, t.Workers)
 	}
@@ -78,12 +78,12 @@ func (t *trainer) ridge(m *Model, e *equations) (lambda float64, err error) {
 }
 
 // solveEach solves the equations of each right side.
-func (t *trainer) solveEach(gram *kernel.Gram, lambda float64) ([]*kernel.Ridge, error) {
+func (t *solver) solveEach(gram *kernel.Gram, lambda float64) ([]*kernel.Ridge, error) {
 	return gram.SolveEach(lambda*float64(t.Params.Features)/2, t.Workers)
 }
 
 // squares adds up the squares of some rows' labels as the solver of the k-th function sees them; nil: of all rows.
-func (t *trainer) squares(k int, some []bool) (sum float64) {
+func (t *solver) squares(k int, some []bool) (sum float64) {
 	for j := range t.target.values {
 		if some == nil || some[j] {
 			y := t.target.of(j, k)
@@ -95,7 +95,7 @@ func (t *trainer) squares(k int, some []bool) (sum float64) {
 
 // judge returns the objective, of several functions the sum of theirs, and the training error of a finished local
 // model.
-func (t *trainer) judge(held *angles, m *Model, lambda float64) (objective, trainError float64) {
+func (t *solver) judge(held *angles, m *Model, lambda float64) (objective, trainError float64) {
 	functions := m.Functions()
 	scores := make([]float64, t.Rows*len(functions))
 	eachRow(t.Rows, t.Workers, func(lo, hi int) {
@@ -129,7 +129,7 @@ func (t *trainer) judge(held *angles, m *Model, lambda float64) (objective, trai
 
 // lossOf returns the mean loss of scores over the labelled rows and the share of wrong labels, or
 // for a regression the root mean square error in the target's own units.
-func (t *trainer) lossOf(scores []float64) (loss, wrong float64) {
+func (t *solver) lossOf(scores []float64) (loss, wrong float64) {
 	var n float64
 	for j, y := range t.target.values {
 		if math.IsNaN(y) {

@@ -122,7 +122,7 @@ func (s *stochastic) pickBatch(ctx context.Context, n, lead int) ([]int, error) 
 	if len(batch) == 0 {
 		return nil, fmt.Errorf("%s picked no rows", s.Names[s.actives[lead]])
 	}
-	return batch, s.confirmClear(ctx)
+	return batch, s.checkpoints.confirmClear(ctx)
 }
 
 // drawBatch draws different labelled rows, a pure function of the seed and the iteration.

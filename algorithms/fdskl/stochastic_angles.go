@@ -86,7 +86,7 @@ func (s *stochastic) openAngles(ctx context.Context, k int, batch, ids []int) (a
 			s.addAngles(radians, k, p, batch)
 		}
 		floats.Scale(2*math.Pi, radians)
-		return angleRow{radians: radians}, s.openRadians(ctx, s.actives[k], ids, radians)
+		return angleRow{radians: radians}, s.published.openRadians(ctx, s.actives[k], ids, radians)
 	}
 	turns := s.maskedTurns(k, batch, ids)
 	return angleRow{turns: turns}, s.Network.SumTurns(ctx, KindAngles, s.actives[k], turns)

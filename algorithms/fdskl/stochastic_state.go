@@ -40,7 +40,7 @@ func (s *stochastic) resume(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	from, err := s.newestCommon(ctx, "resume-point", s.actives, numbers(states), s.Params.Iterations)
+	from, err := s.checkpoints.newestCommon(ctx, "resume-point", s.actives, numbers(states), s.Params.Iterations)
 	if err != nil || from == 0 {
 		return 0, err
 	}
