@@ -151,3 +151,22 @@ func explainListen(at multiaddr.Multiaddr, err error) error {
 		return fmt.Errorf("cannot listen on %s: %s", at, explainCause(err))
 	}
 }
+
+// explainRelay puts a relay's refusals into words.
+func explainRelay(err error) string {
+	text := err.Error()
+	for _, known := range []struct{ part, words string }{
+		{"does not serve", "it does not relay: the charter in force there does not say so"},
+		{"no direct link", "there is no direct link to the relay"},
+		{"NO_RESERVATION", "the relay holds no place for it: it is not connected to the relay"},
+		{"PERMISSION_DENIED", "the relay serves members of its charter only"},
+		{"RESERVATION_REFUSED", "the relay has no place left: the charter bounds its reservations"},
+		{"RESOURCE_LIMIT_EXCEEDED", "the relay is at its limit of circuits"},
+		{"CONNECTION_FAILED", "the relay cannot reach it"},
+	} {
+		if strings.Contains(text, known.part) {
+			return known.words
+		}
+	}
+	return explainCause(err)
+}

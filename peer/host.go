@@ -2,8 +2,6 @@ package peer
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,18 +10,18 @@ import (
 	"sync/atomic"
 	"time"
 
+	golog "github.com/ipfs/go-log/v2"
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/gologshim"
+	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
+	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
-	golog "github.com/ipfs/go-log/v2"
-	"github.com/libp2p/go-libp2p/gologshim"
-	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
-	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 )
 
 // Host is a member's end of the network: it listens, keeps a link to every neighbour that can be
@@ -143,13 +141,6 @@ func New(cfg Config) (*Host, error) {
 	}
 	h.setMembers()
 	return h, nil
-}
-
-// newInstance draws what tells a node that was started again from the one before.
-func newInstance() uint64 {
-	var instance [8]byte
-	rand.Read(instance[:])
-	return binary.BigEndian.Uint64(instance[:])
 }
 
 // Self returns the id of the member whose host this is.

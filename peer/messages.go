@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -219,6 +220,13 @@ type hello struct {
 	charter   stance   // zero for an invitee and a worker
 	name      string   // the sender's own name, for display
 	addresses []string // where the sender listens, as multiaddrs without its identity
+}
+
+// newInstance draws what tells a node that was started again from the one before.
+func newInstance() uint64 {
+	var instance [8]byte
+	rand.Read(instance[:])
+	return binary.BigEndian.Uint64(instance[:])
 }
 
 const flagDHT = 1

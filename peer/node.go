@@ -12,7 +12,6 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/crypto"
-	"github.com/libp2p/go-libp2p/core/crypto/pb"
 	"github.com/libp2p/go-libp2p/core/metrics"
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
@@ -25,6 +24,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 	"github.com/libp2p/go-libp2p/p2p/net/upgrader"
+	circuit "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	libtls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	libquic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
@@ -167,6 +167,38 @@ func (n *node) addresses() []multiaddr.Multiaddr {
 	})
 }
 
+// overLinks is the host as relays and their clients see it: it reaches members over direct links and makes none.
+type overLinks struct {
+	*blankhost.BlankHost
+	open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error)
+}
+
+// NewStream opens a stream over the link to a member.
+func (o overLinks) NewStream(ctx context.Context, p libpeer.ID, protos ...libproto.ID) (network.Stream, error) {
+	if len(protos) != 1 {
+		return nil, fmt.Errorf("%d protocols for one stream", len(protos))
+	}
+	return o.open(ctx, p, protos[0])
+}
+
+// addCircuits lets a node be called, and call, through relays.
+func (n *node) addCircuits(
+	up transport.Upgrader, open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error),
+) error {
+	c, err := circuit.New(overLinks{n.host, open}, up)
+	if err != nil {
+		return err
+	}
+	if err := n.swarm.AddTransport(c); err != nil {
+		return err
+	}
+	if err := n.swarm.Listen(multiaddr.Cast(multiaddr.ProtocolWithCode(multiaddr.P_CIRCUIT).VCode)); err != nil {
+		return err
+	}
+	c.Start()
+	return nil
+}
+
 // addQUIC adds QUIC, which has TLS 1.3 and streams of its own. The two keys only protect
 // connection resets and address checks, so they need not outlive the process.
 func (n *node) addQUIC(key crypto.PrivKey, limits network.ResourceManager, g connmgr.ConnectionGater) error {
@@ -247,33 +279,3 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.to.Wit
 
 // WithGroup implements slog.Handler.
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.to.WithGroup(name)} }
-
-// errKeyType refuses libp2p identities that no member can have: members have Ed25519 keys.
-var errKeyType = errors.New("the key is not an Ed25519 key")
-
-// peerID returns the libp2p name of a member: the identity multihash of its public key.
-func peerID(id keys.ID) (libpeer.ID, error) {
-	public, err := crypto.UnmarshalEd25519PublicKey(id[:])
-	if err != nil {
-		return "", fmt.Errorf("%s is no public key: %w", id.Short(), err)
-	}
-	return libpeer.IDFromPublicKey(public)
-}
-
-// memberID undoes peerID. An identity with another kind of key is an error.
-func memberID(p libpeer.ID) (keys.ID, error) {
-	public, err := p.ExtractPublicKey()
-	if err != nil {
-		return keys.ID{}, errKeyType
-	}
-	raw, err := public.Raw()
-	if err != nil || public.Type() != pb.KeyType_Ed25519 || len(raw) != keys.IDSize {
-		return keys.ID{}, errKeyType
-	}
-	return keys.ID(raw), nil
-}
-
-// secretKey hands the member's key to libp2p for its TLS handshakes.
-func secretKey(k *keys.PrivateKey) (crypto.PrivKey, error) {
-	return crypto.UnmarshalEd25519PrivateKey(k.Ed25519())
-}

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	libproto "github.com/libp2p/go-libp2p/core/protocol"
-	"github.com/libp2p/go-libp2p/core/transport"
-	blankhost "github.com/libp2p/go-libp2p/p2p/host/blank"
 	circuit "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/client"
 	circuitproto "github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/proto"
 	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
@@ -38,20 +35,6 @@ const (
 	relayBuffers = 64 << 10 // bytes, for each direction of a circuit
 )
 
-// overLinks is the host as relays and their clients see it: it reaches members over direct links and makes none.
-type overLinks struct {
-	*blankhost.BlankHost
-	open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error)
-}
-
-// NewStream opens a stream over the link to a member.
-func (o overLinks) NewStream(ctx context.Context, p libpeer.ID, protos ...libproto.ID) (network.Stream, error) {
-	if len(protos) != 1 {
-		return nil, fmt.Errorf("%d protocols for one stream", len(protos))
-	}
-	return o.open(ctx, p, protos[0])
-}
-
 // openDirect opens a stream over a link that no relay carries.
 func (h *Host) openDirect(ctx context.Context, p libpeer.ID, proto libproto.ID) (network.Stream, error) {
 	id, err := memberID(p)
@@ -66,47 +49,6 @@ func (h *Host) openDirect(ctx context.Context, p libpeer.ID, proto libproto.ID) 
 		return nil, errors.New("there is no direct link to it")
 	}
 	return openNegotiated(ctx, l.conn, proto, nil)
-}
-
-// relayed reports whether a relay carries a connection.
-func relayed(c network.Conn) bool {
-	_, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
-	return err == nil
-}
-
-// relayOf is the member that carries a connection; ok is false for a direct one.
-func relayOf(c network.Conn) (id keys.ID, ok bool) {
-	if !relayed(c) {
-		return id, false
-	}
-	text, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_P2P)
-	if err != nil {
-		return id, false
-	}
-	p, err := libpeer.Decode(text)
-	if err != nil {
-		return id, false
-	}
-	id, err = memberID(p)
-	return id, err == nil
-}
-
-// addCircuits lets a node be called, and call, through relays.
-func (n *node) addCircuits(
-	up transport.Upgrader, open func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error),
-) error {
-	c, err := circuit.New(overLinks{n.host, open}, up)
-	if err != nil {
-		return err
-	}
-	if err := n.swarm.AddTransport(c); err != nil {
-		return err
-	}
-	if err := n.swarm.Listen(multiaddr.Cast(multiaddr.ProtocolWithCode(multiaddr.P_CIRCUIT).VCode)); err != nil {
-		return err
-	}
-	c.Start()
-	return nil
 }
 
 // relays reports whether a member relays by the charter in force.
@@ -256,23 +198,4 @@ func (h *Host) holdPlace(ctx context.Context, l *link) {
 			return
 		}
 	}
-}
-
-// explainRelay puts a relay's refusals into words.
-func explainRelay(err error) string {
-	text := err.Error()
-	for _, known := range []struct{ part, words string }{
-		{"does not serve", "it does not relay: the charter in force there does not say so"},
-		{"no direct link", "there is no direct link to the relay"},
-		{"NO_RESERVATION", "the relay holds no place for it: it is not connected to the relay"},
-		{"PERMISSION_DENIED", "the relay serves members of its charter only"},
-		{"RESERVATION_REFUSED", "the relay has no place left: the charter bounds its reservations"},
-		{"RESOURCE_LIMIT_EXCEEDED", "the relay is at its limit of circuits"},
-		{"CONNECTION_FAILED", "the relay cannot reach it"},
-	} {
-		if strings.Contains(text, known.part) {
-			return known.words
-		}
-	}
-	return explainCause(err)
 }

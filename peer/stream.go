@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hanse-project/hanse/peer/session"
 	"github.com/libp2p/go-libp2p/core/network"
+	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	libproto "github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/multiformats/go-multiaddr"
 	"github.com/multiformats/go-multistream"
+
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/session"
 )
 
 // The protocols of streams. The number after the name changes with its wire format.
@@ -90,4 +94,27 @@ func openNegotiated(ctx context.Context, conn network.Conn, proto libproto.ID, f
 		return nil, err
 	}
 	return s, nil
+}
+
+// relayed reports whether a relay carries a connection.
+func relayed(c network.Conn) bool {
+	_, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_CIRCUIT)
+	return err == nil
+}
+
+// relayOf is the member that carries a connection; ok is false for a direct one.
+func relayOf(c network.Conn) (id keys.ID, ok bool) {
+	if !relayed(c) {
+		return id, false
+	}
+	text, err := c.RemoteMultiaddr().ValueForProtocol(multiaddr.P_P2P)
+	if err != nil {
+		return id, false
+	}
+	p, err := libpeer.Decode(text)
+	if err != nil {
+		return id, false
+	}
+	id, err = memberID(p)
+	return id, err == nil
 }
