@@ -1,7 +1,9 @@
 package peer
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/control"
@@ -9,6 +11,8 @@ import (
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
+	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/peer/session"
 )
 
@@ -39,47 +43,41 @@ func (g gater) InterceptSecured(dir network.Direction, p libpeer.ID, at network.
 // InterceptUpgraded is asked when the stream multiplexer stands.
 func (g gater) InterceptUpgraded(network.Conn) (bool, control.DisconnectReason) { return true, 0 }
 
-// mayDial is the gater's question before a dial.
-func (h *Host) mayDial(p libpeer.ID) bool {
-	id, err := memberID(p)
-	if err != nil {
-		return false
+// newGater asks what the gater of a member's host asks.
+func newGater(ms *members, addresses *discovery.AddressBook, refusals *strangers) gater {
+	return gater{
+		dials: ms.isMember,
+		receives: func(p libpeer.ID, from multiaddr.Multiaddr) bool {
+			reason := mayCall(ms.self, ms.inForce(), p)
+			if reason != "" {
+				refusals.refuse(p, from, reason)
+			}
+			return reason == ""
+		},
+		reaches: func(p libpeer.ID, at multiaddr.Multiaddr) bool {
+			id, err := memberID(p)
+			return err == nil && addresses.MayDial(id, at)
+		},
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, ok := h.judge.charter.Member(id)
-	return ok
 }
 
-// mayReach is the gater's question before each address is dialled.
-func (h *Host) mayReach(p libpeer.ID, at multiaddr.Multiaddr) bool {
+// mayCall says why a caller, whose key the handshake has shown, may not even say hello; it is empty if it may.
+func mayCall(self keys.ID, j judge, p libpeer.ID) (reason string) {
 	id, err := memberID(p)
-	return err == nil && h.addresses.MayDial(id, at)
-}
-
-// mayCall is the gater's question after the handshake of an inbound connection: may the caller say
-// hello at all?
-func (h *Host) mayCall(p libpeer.ID, from multiaddr.Multiaddr) bool {
-	id, err := memberID(p)
-	h.mu.Lock()
-	j := h.judge
-	h.mu.Unlock()
 	_, member := j.charter.Member(id)
 	_, revoked := j.charter.RevokedID(id) // may hear why it is refused
-	reason := fmt.Sprintf("it is neither a member of %s nor invited", j.stance)
 	switch {
 	case err != nil:
-		reason = err.Error()
-	case id == h.self:
-		reason = "it has this node's own key: only one node may run with it"
+		return err.Error()
+	case id == self:
+		return "it has this node's own key: only one node may run with it"
 	case member || revoked || j.invites(id) || j.isWorker(id):
-		return true
+		return ""
 	}
 	if _, ok := j.isSpent(id); ok { // may hear why, too
-		return true
+		return ""
 	}
-	h.refuseStranger(p, from, reason)
-	return false
+	return fmt.Sprintf("it is neither a member of %s nor invited", j.stance)
 }
 
 // admission is a connection's way from its handshake to the verdict on its hello. Streams that
@@ -88,94 +86,45 @@ type admission struct {
 	decided chan struct{} // closed by the verdict
 	link    *link         // set before; nil after a refusal
 	limit   *time.Timer   // closes a connection that does not say hello in time
-	worker  bool          // its key is a worker's
+	worker  bool          // it has one of the places of workers' connections
 }
 
-// serveStreams registers what this host answers, and makes admissions follow libp2p's connections,
-// which libp2p reports before it accepts their first stream. All streams pass through serve, those
-// of the DHT too.
-func (h *Host) serveStreams() {
-	h.node.host.SetStreamHandler(protoHello, h.answer)
-	h.node.host.SetStreamHandler(protoCall, h.answerCall)
-	h.node.host.SetStreamHandler(protoSession, h.answerSession)
-	h.node.host.SetStreamHandler(protoWorker, h.answerWorker)
-	h.node.swarm.SetStreamHandler(h.serve)
-	h.node.swarm.Notify(&network.NotifyBundle{
-		ConnectedF: func(_ network.Network, c network.Conn) {
-			worker, places := h.isWorkers(c), 0
-			if worker {
-				places = h.placesOfWorkers()
-			}
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.cameDirect(c)
-			a := &admission{decided: make(chan struct{}), worker: worker && h.placeForWorker(c, places)}
-			a.limit = time.AfterFunc(session.AnswerTime, func() {
-				h.mu.Lock()
-				undecided := a.link == nil
-				h.decide(c, nil)
-				h.mu.Unlock()
-				if undecided {
-					c.Close()
-				}
-			})
-			h.admissions[c] = a
-		},
-		DisconnectedF: func(_ network.Network, c network.Conn) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.decide(c, nil)
-			delete(h.admissions, c)
-		},
-	})
+// admissions holds the verdicts on the connections that there are.
+type admissions struct {
+	mu sync.Mutex
+	by map[network.Conn]*admission
 }
 
-// serve is given every stream that a peer opens. It learns the stream's protocol and, unless
-// that is the hello, lets nothing happen before the connection is admitted to it.
-func (h *Host) serve(s network.Stream) {
-	if !h.enter() {
-		s.Reset()
-		return
-	}
-	defer h.leave()
-	select {
-	case <-h.started:
-	case <-h.life.Done():
-		s.Reset()
-		return
-	}
-	s.SetDeadline(time.Now().Add(session.AnswerTime))
-	proto, handle, err := h.node.host.Mux().Negotiate(s)
-	allowed := err == nil && s.SetProtocol(proto) == nil
-	switch {
-	case proto == protoPunch: // before the hello, over the relay's connection that this side has asked for
-		allowed = allowed && relayed(s.Conn()) && s.Conn().Stat().Direction == network.DirOutbound
-	case allowed && proto != protoHello:
-		l := h.admitted(s.Conn()) // waits for the verdict on the hello
-		switch {
-		case l == nil:
-			allowed = false
-		case l.isWorkers() || proto == protoWorker:
-			allowed = l.isWorkers() && proto == protoWorker
-		case proto == protoCall:
-			allowed = l.may(levelJoin) // which methods, the call says
-		case proto != protoSession: // a link that may not carry sessions yet hears so, and asks again
-			allowed = h.mayStream(l, proto)
+func newAdmissions() *admissions { return &admissions{by: make(map[network.Conn]*admission)} }
+
+// add takes in a new connection, which has a time to say hello. It has one of so many places of workers' connections if
+// workers is above 0. It returns how many of these were taken, and whether one was left for it.
+func (as *admissions) add(c network.Conn, workers int) (taken int, ok bool) {
+	a := &admission{decided: make(chan struct{})}
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	for _, other := range as.by {
+		if other.worker {
+			taken++
 		}
 	}
-	if !allowed {
-		s.Reset()
-		return
-	}
-	s.SetDeadline(time.Time{})
-	handle(proto, s)
+	a.worker = taken < workers
+	a.limit = time.AfterFunc(session.AnswerTime, func() {
+		if as.decide(c, nil) == nil {
+			c.Close()
+		}
+	})
+	as.by[c] = a
+	return taken, a.worker
 }
 
-// decide records the verdict on a connection; the first one stays. Host.mu is held.
-func (h *Host) decide(c network.Conn, l *link) {
-	a := h.admissions[c]
+// decide records the verdict on a connection; the first one stays, and is returned: the link, nil for a refusal.
+func (as *admissions) decide(c network.Conn, l *link) *link {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	a := as.by[c]
 	if a == nil {
-		return
+		return nil
 	}
 	select {
 	case <-a.decided:
@@ -184,20 +133,51 @@ func (h *Host) decide(c network.Conn, l *link) {
 		a.limit.Stop()
 		close(a.decided)
 	}
+	return a.link
 }
 
-// admitted waits for the verdict on a connection and returns its link, nil after a refusal.
-func (h *Host) admitted(c network.Conn) *link {
-	h.mu.Lock()
-	a := h.admissions[c]
-	h.mu.Unlock()
+// drop ends what waits for the verdict on a connection that is closed.
+func (as *admissions) drop(c network.Conn) {
+	as.decide(c, nil) // for those who hold the admission
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	delete(as.by, c)
+}
+
+// await waits for the verdict on a connection and returns its link, nil after a refusal.
+func (as *admissions) await(ctx context.Context, c network.Conn) *link {
+	as.mu.Lock()
+	a := as.by[c]
+	as.mu.Unlock()
 	if a == nil {
 		return nil
 	}
 	select {
 	case <-a.decided:
 		return a.link
-	case <-h.life.Done():
+	case <-ctx.Done():
 		return nil
+	}
+}
+
+// links returns the links of those who were let in.
+func (as *admissions) links() []*link {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	var out []*link
+	for _, a := range as.by {
+		if a.link != nil {
+			out = append(out, a.link)
+		}
+	}
+	return out
+}
+
+// stop ends the times to say hello.
+func (as *admissions) stop() {
+	as.mu.Lock()
+	defer as.mu.Unlock()
+	for _, a := range as.by {
+		a.limit.Stop()
 	}
 }

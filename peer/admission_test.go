@@ -330,7 +330,7 @@ func TestAMemberThatStopsHasLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range h.members {
+	for _, m := range h.members.by {
 		m.lost = time.Now() // there was a link before
 	}
 	introduce(t, h, stopping)
@@ -354,7 +354,7 @@ func TestReasonsThatTakeTurnsStandInTheLogOnce(t *testing.T) {
 	}
 	run(t, h)
 	var m *member
-	for _, m = range h.members {
+	for _, m = range h.members.by {
 	}
 	count := func(part string) (n int) {
 		for _, s := range log.all() {
@@ -365,14 +365,14 @@ func TestReasonsThatTakeTurnsStandInTheLogOnce(t *testing.T) {
 		return n
 	}
 	for range 20 {
-		h.noteTrouble(m, errors.New("nothing listens there"))
-		h.noteTrouble(m, errors.New("no route to it"))
+		h.members.noteTrouble(m, errors.New("nothing listens there"))
+		h.members.noteTrouble(m, errors.New("no route to it"))
 	}
 	if one, other := count("nothing listens"), count("no route"); one != 1 || other != 1 {
 		t.Errorf("two reasons that take turns stand there %d and %d times: %q", one, other, log.all())
 	}
 	for i := range 100 {
-		h.noteTrouble(m, fmt.Errorf("trouble %d", i))
+		h.members.noteTrouble(m, fmt.Errorf("trouble %d", i))
 	}
 	if n := count(""); n > maxSaid {
 		t.Errorf("%d lines, want at most %d", n, maxSaid)

@@ -52,7 +52,7 @@ func BenchmarkBareStream(b *testing.B) {
 	streams := make(chan network.Stream, 1)
 	hosts[1].node.host.SetStreamHandler(proto, func(s network.Stream) { streams <- s })
 	meetAll(b, hosts...)
-	l, err := hosts[0].awaitLink(b.Context(), hosts[1].Self(), levelFull)
+	l, err := hosts[0].members.awaitLink(b.Context(), hosts[0].life, hosts[1].Self(), levelFull)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func BenchmarkConnect(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer low.Close()
-	m := low.members[high.Self()]
+	m := low.members.by[high.Self()]
 	low.node.host.Peerstore().AddAddrs(m.peer, high.node.host.Addrs(), time.Hour)
 	var dialling, greeted time.Duration
 	for b.Loop() {
@@ -149,7 +149,7 @@ func BenchmarkConnect(b *testing.B) {
 		dialled := time.Now()
 		l, err := greeting{
 			target: target{name: m.info.Name, id: high.Self()},
-			mine:   low.hello(low.judge, conn),
+			mine:   low.reception.hello(low.members.inForce(), conn),
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  low.meter.of(m.peer),
 			now:    time.Now,

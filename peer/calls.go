@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -36,29 +37,45 @@ const (
 	callFailed = 1
 )
 
+// calls are those that this host makes and those that it answers.
+type calls struct {
+	*base
+	admissions *admissions
+	handler    atomic.Pointer[protocol.Handler]
+}
+
 // Call sends one request to a member and returns the response. It fails at once with a
 // *protocol.GoneError if the member is known to be absent, and waits for the first attempt to
 // connect after the start. Between two versions of a charter only methods that start with
 // "charter/" pass. The deadline of ctx goes along, and its end cancels the handler.
 func (h *Host) Call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
+	return h.calls.call(ctx, to, method, request)
+}
+
+// Handle sets what answers the calls of members, and of invited newcomers, whose methods all
+// start with "join/". Calls that come before are answered with an error.
+func (h *Host) Handle(handler protocol.Handler) { h.calls.handler.Store(&handler) }
+
+// call makes one call to a member once there is a link, or once it is known that there is none.
+func (c *calls) call(ctx context.Context, to keys.ID, method string, request []byte) ([]byte, error) {
 	if err := checkCall(method, request); err != nil {
 		return nil, err
 	}
-	if err := h.want(to); err != nil {
+	if err := c.members.want(to); err != nil {
 		return nil, err
 	}
 	need := needOf(method)
 	for {
-		l, tried, changed, err := h.lookup(to, need)
+		l, tried, changed, err := c.members.lookup(to, need)
 		switch {
 		case err != nil:
 			return nil, err
 		case l != nil:
 			return call(ctx, l, method, request)
 		case tried:
-			gone := &protocol.GoneError{Peer: to, Reason: h.absence(to, need)}
+			gone := &protocol.GoneError{Peer: to, Reason: c.members.absence(to, need)}
 			if p, err := peerID(to); err == nil {
-				if last := h.meter.of(p).lastHeard(); !last.IsZero() {
+				if last := c.meter.of(p).lastHeard(); !last.IsZero() {
 					gone.Silent = time.Since(last)
 				}
 			}
@@ -68,7 +85,7 @@ func (h *Host) Call(ctx context.Context, to keys.ID, method string, request []by
 		case <-changed:
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-h.life.Done():
+		case <-c.life.ctx.Done():
 			return nil, session.ErrClosed
 		}
 	}
@@ -182,13 +199,9 @@ func needOf(method string) level {
 	}
 }
 
-// Handle sets what answers the calls of members, and of invited newcomers, whose methods all
-// start with "join/". Calls that come before are answered with an error.
-func (h *Host) Handle(handler protocol.Handler) { h.handler.Store(&handler) }
-
-// answerCall serves one call stream.
-func (h *Host) answerCall(s network.Stream) {
-	l := h.admitted(s.Conn())
+// answer serves one call stream.
+func (c *calls) answer(s network.Stream) {
+	l := c.admissions.await(c.life.ctx, s.Conn())
 	if l == nil {
 		s.Reset()
 		return
@@ -207,7 +220,7 @@ func (h *Host) answerCall(s network.Stream) {
 			respond(s, nil, &fault.Fault{Code: fault.CodeLimit, Numbers: []int64{joinCalls}})
 			return
 		}
-		if l.joinPace.Wait(h.life) != nil {
+		if l.joinPace.Wait(c.life.ctx) != nil {
 			s.Reset()
 			return
 		}
@@ -215,18 +228,18 @@ func (h *Host) answerCall(s network.Stream) {
 	s.SetReadDeadline(time.Now().Add(requestTime))
 	method, timeout, request, err := readCall(s, limit)
 	if err != nil {
-		h.cfg.Log.Info("a member sent a call that cannot be read", "member", l.name, "error", err)
+		c.log.Info("a member sent a call that cannot be read", "member", l.name, "error", err)
 		respond(s, nil, &fault.Fault{Code: fault.CodeRequest})
 		return
 	}
 	s.SetReadDeadline(time.Time{})
-	response, refusal := h.handle(s, l, method, timeout, request)
-	if refusal != nil && h.life.Err() != nil {
+	response, refusal := c.handle(s, l, method, timeout, request)
+	if refusal != nil && c.life.ctx.Err() != nil {
 		s.Reset() // the handler was cut short: to the caller this node is gone
 		return
 	}
 	if refusal == nil && len(response) > protocol.MaxCall {
-		h.cfg.Log.Error("a response is too long to be sent", "method", method, "bytes", len(response),
+		c.log.Error("a response is too long to be sent", "method", method, "bytes", len(response),
 			"limit", protocol.MaxCall)
 		refusal = &fault.Fault{Code: fault.CodeRequest}
 	}
@@ -267,7 +280,7 @@ func readCall(r io.Reader, limit int) (method string, timeout time.Duration, req
 
 // handle checks that the link allows the method and runs the handler until it returns, the
 // caller's time is over, or the caller breaks the stream off.
-func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Duration,
+func (c *calls) handle(s network.Stream, l *link, method string, timeout time.Duration,
 	request []byte) ([]byte, *fault.Fault) {
 	need := needOf(method)
 	switch {
@@ -276,7 +289,7 @@ func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Dur
 	case !l.may(need):
 		return nil, &fault.Fault{Code: fault.CodeVersions}
 	}
-	handler := h.handler.Load()
+	handler := c.handler.Load()
 	if handler == nil {
 		return nil, &fault.Fault{Code: fault.CodeBusy}
 	}
@@ -284,7 +297,7 @@ func (h *Host) handle(s network.Stream, l *link, method string, timeout time.Dur
 		timeout = awayTime
 	}
 	// The caller gives up by its own clock and breaks off; the part only helps if it cannot.
-	ctx, cancel := context.WithTimeout(h.life, timeout+partTimeout)
+	ctx, cancel := context.WithTimeout(c.life.ctx, timeout+partTimeout)
 	defer cancel()
 	var watch sync.WaitGroup
 	watch.Go(func() {

@@ -25,7 +25,7 @@ func answerHello(context.Context, keys.ID, string, []byte) ([]byte, *fault.Fault
 func rawCall(t *testing.T, from, to *Host, request []byte) string {
 	t.Helper()
 	ctx := within(t)
-	l, err := from.awaitLink(ctx, to.Self(), levelFull)
+	l, err := from.members.awaitLink(ctx, from.life, to.Self(), levelFull)
 	if err != nil {
 		t.Fatal(err)
 	}

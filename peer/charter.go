@@ -1,8 +1,6 @@
 package peer
 
 import (
-	"fmt"
-
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -11,102 +9,6 @@ import (
 func newJudge(self keys.ID, c *keys.SignedCharter, cfg Config) judge {
 	return judge{self: nameIn(c, self), charter: c, stance: stanceOf(c), invited: cfg.Invited, worker: cfg.Worker,
 		spent: cfg.Spent}
-}
-
-// SetCharter puts a new version of the charter into force: members that it adds are dialled,
-// those it leaves out or revokes are disconnected and told why, and the others are told of the
-// version. A link to a member on another version carries only "charter/" calls until both
-// agree; sessions that run go on, since their contract names their charter.
-//
-// It must be a later version of the same charter, signed by all its members, this one among
-// them; that it descends from the version before is for the caller to check (Follows).
-func (h *Host) SetCharter(c *keys.SignedCharter) error {
-	if err := c.Complete(); err != nil {
-		return err
-	}
-	if _, ok := c.Member(h.self); !ok {
-		return fmt.Errorf("charter %q version %d leaves this node's key %s out: it ends its membership, so close the host "+
-			"instead",
-			c.Name, c.Version, h.self)
-	}
-	h.mu.Lock()
-	now := h.judge.stance
-	if c.Name != now.name || uint32(c.Version) <= now.version {
-		h.mu.Unlock()
-		return fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name, c.Version,
-			now)
-	}
-	h.judge = newJudge(h.self, c, h.cfg)
-	close(h.charterChanged)
-	h.charterChanged = make(chan struct{})
-	h.mu.Unlock()
-	h.dismissFormer(h.setMembers())
-
-	// The links that stay are weighed again, and their members told of the version now in force.
-	h.mu.Lock()
-	news := h.judge.stance.encode()
-	var links []*link
-	for _, m := range h.members {
-		if m.link != nil {
-			links = append(links, m.link)
-			h.weighLink(m, m.link, m.link.theirs.charter)
-		}
-		h.notify(m)
-	}
-	h.mu.Unlock()
-	for _, l := range links {
-		h.spawn(func() { l.send(kindCharter, news, newsPatience) })
-	}
-	return nil
-}
-
-// dismissFormer disconnects those whom the charter in force gives another place than they had:
-// former members, and newcomers and workers who have become members, or been revoked, since they were let in.
-// Those who came as invitees stay, to finish what they came for.
-func (h *Host) dismissFormer(former []*link) {
-	h.mu.Lock()
-	j := h.judge
-	for _, a := range h.admissions {
-		l := a.link
-		if l == nil || l.may(levelCharter) {
-			continue
-		}
-		_, member := j.charter.Member(l.peer)
-		_, revoked := j.charter.RevokedID(l.peer)
-		if revoked || member && l.theirs.role != roleInvitee {
-			former = append(former, l)
-		}
-	}
-	h.mu.Unlock()
-	for _, l := range former {
-		reason := fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
-		told := j.word(fault.CodeRemoved, l.name)
-		if r, ok := j.charter.RevokedID(l.peer); ok {
-			reason = fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
-			told = j.word(fault.CodeRevoked, r.Name)
-		} else if m, ok := j.charter.Member(l.peer); ok {
-			reason = fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance)
-			told = j.word(fault.CodeAnew, m.Name)
-		}
-		h.spawn(func() { l.leave(reason, told) })
-	}
-}
-
-// charterOf handles a member's news that it stands under another charter than in its hello.
-func (h *Host) charterOf(l *link, s stance) {
-	h.mu.Lock()
-	m := h.members[l.peer]
-	if m == nil || m.link != l {
-		h.mu.Unlock()
-		return
-	}
-	l.theirs.charter = s
-	exclusion := h.weighLink(m, l, s)
-	h.notify(m)
-	h.mu.Unlock()
-	if exclusion != "" {
-		l.end(exclusion)
-	}
 }
 
 // judge holds what a hello is weighed against.

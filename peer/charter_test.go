@@ -34,7 +34,7 @@ func TestSkew(t *testing.T) {
 		t.Errorf("a data call between versions gives %v, want %q", err, skew)
 	}
 	// The other side refuses as well, should the caller not know better.
-	l, err := bank.awaitLink(ctx, insurer.Self(), levelCharter)
+	l, err := bank.members.awaitLink(ctx, bank.life, insurer.Self(), levelCharter)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,8 @@ package peer
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/hanse-project/hanse/keys"
 )
 
 const (
@@ -81,72 +78,6 @@ func (w *clockWatch) get() (ahead, said time.Duration) {
 	return w.ahead, w.said
 }
 
-// clockView is what the clocks of all connected members say of this node's own.
-type clockView struct {
-	members int           // connected
-	agree   int           // of them, those whose clock is as this node's
-	others  int           // those who agree with each other on another time
-	ahead   time.Duration // how far these are ahead of this node
-}
-
-// viewClocks looks at the differences of all connected members.
-func viewClocks(ahead []time.Duration) clockView {
-	v := clockView{members: len(ahead)}
-	if len(ahead) == 0 {
-		return v
-	}
-	slices.Sort(ahead)
-	middle := ahead[len(ahead)/2]
-	for _, d := range ahead {
-		if d.Abs() <= clockLimit {
-			v.agree++
-		}
-		if (d - middle).Abs() <= clockLimit {
-			v.others++
-		}
-	}
-	if v.ahead = middle; middle.Abs() <= clockLimit {
-		v.others, v.ahead = 0, 0
-	}
-	return v
-}
-
-// wrong reports whether it is likely this node's own clock that is wrong: most of the members,
-// and at least two, agree with each other on another time.
-func (v clockView) wrong() bool { return v.others >= 2 && 2*v.others > v.members }
-
-// own is a sentence about this node's clock, which says now; it is empty unless that is likely
-// wrong.
-func (v clockView) own(now time.Time) string {
-	if !v.wrong() {
-		return ""
-	}
-	return fmt.Sprintf("this machine's clock says %s and is %s those of %d of %d connected members, "+
-		"which agree with each other: %s; set it (%s)",
-		clockDate(now), clockPlace(-v.ahead), v.others, v.members, clockHarm, clockCheck)
-}
-
-// of is a sentence about one member's clock, while this node's says now; it is empty unless the
-// two differ.
-func (v clockView) of(name string, ahead time.Duration, now time.Time) string {
-	if ahead.Abs() <= clockLimit {
-		return ""
-	}
-	advice := "set the one that is wrong"
-	switch {
-	case v.wrong() && (ahead-v.ahead).Abs() <= clockLimit:
-		advice = fmt.Sprintf("it is likely this machine's that is wrong: "+
-			"that of %s is the time of %d of %d connected members", name, v.others, v.members)
-	case v.wrong():
-		advice = "others agree with neither: set both"
-	case v.agree > 0 && 2*v.agree >= v.members:
-		advice = fmt.Sprintf("it is likely that of %s that is wrong: "+
-			"this machine's is the time of %d of %d connected members", name, v.agree, v.members)
-	}
-	return fmt.Sprintf("the clock of %s is %s this machine's, which says %s: %s; %s (%s)",
-		name, clockPlace(ahead), clockDate(now), clockHarm, advice, clockCheck)
-}
-
 // clockDate writes a time of day for a person who looks at a clock on the wall.
 func clockDate(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 
@@ -174,62 +105,4 @@ func spell(d time.Duration) string {
 		return fmt.Sprintf("%d%s", large, unit)
 	}
 	return fmt.Sprintf("%d%s %d%s", large, unit, small, lesser)
-}
-
-// ClockDifference returns how far a member's clock is ahead of this node's, negative when it is
-// behind, as last measured. It is false without a connection to the member. What a member says
-// of its clock is its own claim: good for a sentence, and for nothing that must be right.
-func (h *Host) ClockDifference(id keys.ID) (time.Duration, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	m := h.members[id]
-	if m == nil || m.link == nil {
-		return 0, false
-	}
-	ahead, _ := m.link.clock.get()
-	return ahead, true
-}
-
-// ClockTrouble returns a sentence when it is likely this node's own clock that is wrong, since
-// most connected members agree with each other on another time; it is empty otherwise. Status has
-// a sentence for each member whose clock differs.
-func (h *Host) ClockTrouble() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.viewClocks().own(h.cfg.Now())
-}
-
-// viewClocks compares the clocks of all connected members with this node's. Host.mu is held.
-func (h *Host) viewClocks() clockView {
-	var ahead []time.Duration
-	for _, m := range h.members {
-		if m.link != nil {
-			d, _ := m.link.clock.get()
-			ahead = append(ahead, d)
-		}
-	}
-	return viewClocks(ahead)
-}
-
-// noteClock says that a link has news of its peer's clock, and what follows for this node's own.
-func (h *Host) noteClock(l *link) {
-	now := h.cfg.Now()
-	h.mu.Lock()
-	view := h.viewClocks()
-	wrong := view.own(now)
-	fresh := view.wrong() != h.clockWrong
-	h.clockWrong = view.wrong()
-	if m := h.members[l.peer]; m != nil && m.link == l {
-		h.notify(m)
-	}
-	h.mu.Unlock()
-	ahead, said := l.clock.get()
-	if said == 0 {
-		h.log.Info("clocks agree again", "member", l.name)
-	} else if text := view.of(l.name, ahead, now); text != "" {
-		h.log.Warn("clocks differ", "member", l.name, "reason", text)
-	}
-	if fresh && wrong != "" {
-		h.log.Warn("this machine's clock is likely wrong", "reason", wrong)
-	}
 }

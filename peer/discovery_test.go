@@ -68,7 +68,7 @@ func TestTableKeepsToItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, answer := range asks.dht.Load().Find(within(t), p) {
+	for _, answer := range asks.table.dht.Load().Find(within(t), p) {
 		if len(answer) > 0 {
 			t.Errorf("the table tells where a member was dialled: %v", answer)
 		}

@@ -14,6 +14,25 @@
 // The two below do not know the Host, nor each other. Discovery writes addresses into a book, which
 // the Host reads when it dials. Sessions see links by the few things that they need of them.
 //
+// A Host has no state of its own. Each piece of it has one owner, which has one lock or none, and calls no other owner
+// while it holds it; an owner knows those below it alone:
+//
+//	dialler     dials the members that a link is kept with, each in a goroutine of its own
+//	reception   says hello, and answers hellos
+//	calls       what answers the calls of others
+//	tending     what a link goes through from when it is let in until it ends
+//	clocks      what was said of this node's own clock
+//	relays      whether this host relays; places at other relays
+//	puncher     direct connections that are waited for or were tried in vain
+//	bearings    signed whereabouts, and who is to be sent them
+//	table       the DHT
+//	announcer   what is said to whom of addresses
+//	workers     the workers that are let in
+//	admissions  connections whose streams wait for the verdict on the hello
+//	strangers   who was refused of late
+//	members     the charter in force; of each member the link and its level, or why there is none
+//	lifetime    how far the host has come, and what runs that must end before it has ended
+//
 // A Host listens and keeps one link to every other member that can be reached, or, where a server
 // has many clients, to its Config.Neighbours and those who are named or come. A link is a
 // connection on which both sides have accepted each other's hello. Its control stream carries

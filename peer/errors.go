@@ -36,6 +36,69 @@ func ended(err error) bool {
 	return false
 }
 
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// Cause is why a dial failed, for programs.
+type Cause string
+
+// The causes. CauseOther is said by the attempt's text alone.
+const (
+	CauseRefused  Cause = "refused"   // the machine is there, and nothing listens at that port
+	CauseSilent   Cause = "silent"    // no answer came: no such machine, or somebody drops what is sent to it
+	CauseNoRoute  Cause = "no route"  // this machine has no way to that address
+	CauseNoName   Cause = "no name"   // the name of the address cannot be resolved
+	CauseOtherKey Cause = "other key" // somebody with another key is there
+	CauseClosed   Cause = "closed"    // something is there that does not speak as a node does
+	CauseAround   Cause = "around"    // the address leads into the network around this machine, and was not dialled
+	CauseOther    Cause = "other"
+)
+
+// Attempt is what came of dialling one address of a member.
+type Attempt struct {
+	Address string // a multiaddr
+	Cause   Cause
+	Found   keys.ID // with CauseOtherKey: whose key is there; zero when no member can have such a key
+	Text    string  // a clause for people
+}
+
+// dialError says that none of a member's addresses led to it.
+type dialError struct {
+	text     string
+	attempts []Attempt
+}
+
+// Error implements error.
+func (e *dialError) Error() string { return e.text }
+
+// causeOf sorts what ended a dial of one address.
+func causeOf(err error) Cause {
+	var dns *net.DNSError
+	_, otherKey := errors.AsType[sec.ErrPeerIDMismatch](err)
+	switch {
+	case otherKey:
+		return CauseOtherKey
+	case errors.Is(err, errAround):
+		return CauseAround
+	case errors.As(err, &dns):
+		return CauseNoName
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return CauseRefused
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return CauseNoRoute
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), timedOut(err):
+		return CauseSilent
+	case ended(err):
+		return CauseClosed
+	}
+	return CauseOther
+}
+
+// errAround says that an address leads into the network around this machine.
+var errAround = errors.New("it leads into the network around this machine, from where the member did not call")
+
 // target is a member about to be dialled, as error sentences name it.
 type target struct {
 	name   string
@@ -128,11 +191,6 @@ func explainCause(err error) string {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return clip(plain(first), maxReason)
 	}
-}
-
-func timedOut(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // explainListen says why an address cannot be listened on, and what to do.

@@ -5,71 +5,14 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"os"
 	"syscall"
 
-	"github.com/libp2p/go-libp2p/core/sec"
 	"github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
 )
-
-// Cause is why a dial failed, for programs.
-type Cause string
-
-// The causes. CauseOther is said by the attempt's text alone.
-const (
-	CauseRefused  Cause = "refused"   // the machine is there, and nothing listens at that port
-	CauseSilent   Cause = "silent"    // no answer came: no such machine, or somebody drops what is sent to it
-	CauseNoRoute  Cause = "no route"  // this machine has no way to that address
-	CauseNoName   Cause = "no name"   // the name of the address cannot be resolved
-	CauseOtherKey Cause = "other key" // somebody with another key is there
-	CauseClosed   Cause = "closed"    // something is there that does not speak as a node does
-	CauseAround   Cause = "around"    // the address leads into the network around this machine, and was not dialled
-	CauseOther    Cause = "other"
-)
-
-// Attempt is what came of dialling one address of a member.
-type Attempt struct {
-	Address string // a multiaddr
-	Cause   Cause
-	Found   keys.ID // with CauseOtherKey: whose key is there; zero when no member can have such a key
-	Text    string  // a clause for people
-}
-
-// dialError says that none of a member's addresses led to it.
-type dialError struct {
-	text     string
-	attempts []Attempt
-}
-
-// Error implements error.
-func (e *dialError) Error() string { return e.text }
-
-// causeOf sorts what ended a dial of one address.
-func causeOf(err error) Cause {
-	var dns *net.DNSError
-	_, otherKey := errors.AsType[sec.ErrPeerIDMismatch](err)
-	switch {
-	case otherKey:
-		return CauseOtherKey
-	case errors.Is(err, errAround):
-		return CauseAround
-	case errors.As(err, &dns):
-		return CauseNoName
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return CauseRefused
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
-		return CauseNoRoute
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), timedOut(err):
-		return CauseSilent
-	case ended(err):
-		return CauseClosed
-	}
-	return CauseOther
-}
 
 // Address is what a host has heard of where a member is.
 type Address struct {
@@ -89,11 +32,11 @@ type Examination struct {
 // Examine returns what is known of the way to a member, once there is a link or the first attempt to make one has
 // ended. From then on a link to the member is kept. The error is that of ctx, or that it is no member.
 func (h *Host) Examine(ctx context.Context, id keys.ID) (Examination, error) {
-	if err := h.want(id); err != nil {
+	if err := h.members.want(id); err != nil {
 		return Examination{}, err
 	}
 	for {
-		l, tried, changed, err := h.lookup(id, levelCharter)
+		l, tried, changed, err := h.members.lookup(id, levelCharter)
 		if err != nil {
 			return Examination{}, err
 		}
@@ -105,6 +48,10 @@ func (h *Host) Examine(ctx context.Context, id keys.ID) (Examination, error) {
 		case <-ctx.Done():
 			return Examination{}, ctx.Err()
 		}
+	}
+	if m := h.members.get(id); m != nil { // who has come by itself was not dialled
+		_, info, _ := h.members.state(m)
+		h.dialler.list(info)
 	}
 	var e Examination
 	for _, s := range h.Status() {
@@ -120,12 +67,15 @@ func (h *Host) Examine(ctx context.Context, id keys.ID) (Examination, error) {
 		}
 		e.Addresses = append(e.Addresses, Address{k.Address.String(), k.Source, worth})
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if m := h.members[id]; m != nil && m.link == nil {
-		e.Attempts = m.attempts
-	} else if m != nil {
-		e.Full = m.link.may(levelFull)
+	all, _ := h.members.all()
+	for _, m := range all {
+		switch {
+		case m.id != id:
+		case m.link == nil:
+			e.Attempts = m.attempts
+		default:
+			e.Full = m.link.may(levelFull)
+		}
 	}
 	return e, nil
 }
@@ -139,12 +89,10 @@ func (h *Host) Reaches(ctx context.Context, id keys.ID) ([]Attempt, error) {
 	if h.cfg.onMachine() {
 		over = discovery.OnMachine
 	}
-	h.mu.Lock()
-	info, ok := h.judge.charter.Member(id)
-	if m := h.members[id]; m != nil && m.link != nil {
-		over = reachOver(m.link.conn)
+	if l := h.members.linkOf(id); l != nil {
+		over = reachOver(l.conn)
 	}
-	h.mu.Unlock()
+	info, ok := h.members.inForce().charter.Member(id)
 	if !ok {
 		return nil, errors.New("it is no member of the charter")
 	}
@@ -168,9 +116,6 @@ func (h *Host) Reaches(ctx context.Context, id keys.ID) ([]Attempt, error) {
 	}
 	return all, nil
 }
-
-// errAround says that an address leads into the network around this machine.
-var errAround = errors.New("it leads into the network around this machine, from where the member did not call")
 
 // reachesAsFar refuses an IP address and port, as a name was looked up, that reaches less far than a connection.
 func reachesAsFar(address string, over discovery.Reach) error {

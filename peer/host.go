@@ -4,77 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	golog "github.com/ipfs/go-log/v2"
-	"github.com/libp2p/go-libp2p/core/network"
-	libpeer "github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/gologshim"
-	"github.com/libp2p/go-libp2p/p2p/protocol/circuitv2/relay"
-	"github.com/libp2p/go-libp2p/p2p/protocol/holepunch"
 	"github.com/multiformats/go-multiaddr"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/discovery"
 	"github.com/hanse-project/hanse/peer/session"
 	"github.com/hanse-project/hanse/protocol"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // Host is a member's end of the network: it listens, keeps a link to every neighbour that can be
 // reached, and is the protocol.Transport of the jobs. Its methods may be called
 // concurrently.
+//
+// It has no state of its own: each piece of it has one owner, as the package's documentation lists them.
 type Host struct {
-	cfg       Config
-	self      keys.ID
-	lower     func(keys.ID) bool // does this side dial first?
-	keeps     func(keys.ID) bool // is a link kept from the start? under mu, or before the host is shared
-	log       *slog.Logger
-	instance  uint64
-	node      *node
-	meter     *meter
-	addresses *discovery.AddressBook
-	sessions  *session.Transport
-	dht       atomic.Pointer[discovery.DHT] // nil without one
-	handler   atomic.Pointer[protocol.Handler]
-	forWorker atomic.Pointer[workerHandler]
-	strangers strangerLog
-
-	punching    *holepunch.Service // nil where it is not tried
-	relay       *relay.Relay       // nil while this host does not relay; setRelay alone uses it
-	relayLimits keys.RelayLimits
-
-	life    context.Context // ends with Run or Close
-	endLife context.CancelFunc
-	started chan struct{}  // closed when Run begins
-	stopped chan struct{}  // closed when nothing is left running
-	serving sync.WaitGroup // stream handlers and other work outside Run's own goroutines
-
-	mu             sync.Mutex
-	state          hostState
-	judge          judge
-	members        map[keys.ID]*member
-	admissions     map[network.Conn]*admission
-	workers        map[keys.ID]*link                    // those who are let in
-	whereabouts    map[whereaboutsKey]*knownWhereabouts // the latest, this node\'s own among them
-	changed        chan struct{}                        // closed and replaced at each change of presence
-	punched        map[libpeer.ID]time.Time             // when this host last dialled a member that says hello then
-	directs        map[libpeer.ID]chan network.Conn     // who waits for a direct connection to a member
-	charterChanged chan struct{}                        // closed and replaced when another charter comes into force
-	clockWrong     bool                                 // it was said that this node's clock is likely wrong
+	*base
+	strangers  *strangers
+	clocks     *clocks
+	admissions *admissions
+	sessions   *session.Transport
+	calls      *calls
+	workers    *workers
+	announcer  announcer
+	table      *table
+	relays     *relays
+	puncher    *puncher
+	bearings   *bearings
+	reception  *reception
+	dialler    *dialler
 }
-
-// hostState is how far a Host has come.
-type hostState int
-
-const (
-	stateNew hostState = iota
-	stateRunning
-	stateClosed
-)
 
 var _ protocol.Transport = (*Host)(nil)
 
@@ -87,60 +51,68 @@ func New(cfg Config) (*Host, error) {
 	}
 	gologshim.SetDefaultHandler(quiet{cfg.Log.Handler()})
 	golog.SetAllLoggers(golog.LevelFatal)
-	self := cfg.Key.ID()
-	h := &Host{
-		cfg:        cfg,
-		self:       self,
-		lower:      func(other keys.ID) bool { return self.Compare(other) < 0 },
-		log:        cfg.Log,
-		instance:   newInstance(),
-		meter:      newMeter(),
-		started:    make(chan struct{}),
-		stopped:    make(chan struct{}),
-		judge:      newJudge(self, cfg.Charter, cfg),
-		members:    make(map[keys.ID]*member),
-		admissions: make(map[network.Conn]*admission),
-		workers:    make(map[keys.ID]*link),
-		changed:    make(chan struct{}),
-
-		punched:        make(map[libpeer.ID]time.Time),
-		directs:        make(map[libpeer.ID]chan network.Conn),
-		whereabouts:    make(map[whereaboutsKey]*knownWhereabouts),
-		charterChanged: make(chan struct{}),
-	}
-	near := cfg.neighbourhood()
-	h.keeps = func(id keys.ID) bool { // relays too: through them the neighbours call
-		m, ok := h.judge.charter.Member(id)
-		return ok && (m.Relay || near(id))
-	}
-	h.life, h.endLife = context.WithCancel(context.Background())
-	h.sessions = session.NewTransport(h.life, self, sessionNetwork{h})
+	b := &base{cfg: cfg, self: cfg.Key.ID(), life: newLifetime(), meter: newMeter(), members: newMembers(cfg),
+		log: cfg.Log}
 	around := discovery.Surroundings{Machine: cfg.onMachine(), Own: func() []multiaddr.Multiaddr {
-		return h.node.addresses()
+		return b.node.addresses()
 	}}
-	if h.addresses, err = discovery.OpenAddressBook(cfg.StateDir, cfg.QUIC, around, h.keeps, h.log); err != nil {
+	keeps := func(id keys.ID) bool {
+		m, ok := cfg.Charter.Member(id)
+		return ok && b.members.keeps(m)
+	}
+	if b.addresses, err = discovery.OpenAddressBook(cfg.StateDir, cfg.QUIC, around, keeps, b.log); err != nil {
 		return nil, err
 	}
-	h.node, err = newNode(nodeParts{
+	strangers := &strangers{members: b.members, log: b.log}
+	b.node, err = newNode(nodeParts{
 		key:     cfg.Key,
-		gater:   gater{dials: h.mayDial, receives: h.mayCall, reaches: h.mayReach},
-		meter:   h.meter,
+		gater:   newGater(b.members, b.addresses, strangers),
+		meter:   b.meter,
 		members: len(cfg.Charter.Members),
 		workers: cfg.Workers,
 		quic:    cfg.QUIC,
 		proxy:   cfg.Proxy,
-		onePort: slices.ContainsFunc(cfg.Charter.Relays(), func(m keys.Member) bool { return m.ID != self }),
-		open:    h.openDirect,
+		onePort: slices.ContainsFunc(cfg.Charter.Relays(), func(m keys.Member) bool { return m.ID != b.self }),
+		open:    overDirect(b.members),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the network: %w", err)
 	}
+	h := newHost(b, strangers)
 	h.serveStreams()
 	if err := h.listen(); err != nil {
 		return nil, errors.Join(err, h.node.Close())
 	}
-	h.setMembers()
+	h.listAddresses()
 	return h, nil
+}
+
+// newHost puts the parts of a host together.
+func newHost(b *base, strangers *strangers) *Host {
+	h := &Host{base: b, strangers: strangers, admissions: newAdmissions(), announcer: announcer{b},
+		relays: &relays{base: b}, puncher: newPuncher(b), bearings: newBearings(b)}
+	h.clocks = &clocks{members: b.members, now: b.cfg.Now, log: b.log}
+	h.sessions = session.NewTransport(b.life.ctx, b.self, sessionNetwork{b.life, b.members})
+	h.calls = &calls{base: b, admissions: h.admissions}
+	h.workers = &workers{base: b, admissions: h.admissions, strangers: strangers, by: make(map[keys.ID]*link)}
+	h.table = &table{announcer: h.announcer}
+	tending := &tending{base: b, sessions: h.sessions, clocks: h.clocks, table: h.table, relays: h.relays,
+		puncher: h.puncher, bearings: h.bearings}
+	h.reception = &reception{base: b, instance: newInstance(), admissions: h.admissions, workers: h.workers,
+		strangers: strangers, announcer: h.announcer, puncher: h.puncher, tending: tending}
+	h.dialler = &dialler{base: b, table: h.table, relays: h.relays, puncher: h.puncher, reception: h.reception,
+		tending: tending}
+	return h
+}
+
+// listAddresses has the address book know the charter's addresses of all members that a link is kept with.
+func (h *Host) listAddresses() {
+	all, _ := h.members.all()
+	for _, m := range all {
+		if m.kept {
+			h.dialler.list(m.info)
+		}
+	}
 }
 
 // Self returns the id of the member whose host this is.
@@ -180,46 +152,75 @@ func (h *Host) listen() error {
 	return nil
 }
 
-// Close ends the host: connections close, Run returns, and pending calls fail. It returns when
-// nothing is left running.
-func (h *Host) Close() error {
-	h.mu.Lock()
-	before := h.state
-	h.state = stateClosed
-	h.mu.Unlock()
-	h.endLife()
-	if before == stateNew {
-		return h.shutDown()
+// SetCharter puts a new version of the charter into force: members that it adds are dialled,
+// those it leaves out or revokes are disconnected and told why, and the others are told of the
+// version. A link to a member on another version carries only "charter/" calls until both
+// agree; sessions that run go on, since their contract names their charter.
+//
+// It must be a later version of the same charter, signed by all its members, this one among
+// them; that it descends from the version before is for the caller to check (Follows).
+func (h *Host) SetCharter(c *keys.SignedCharter) error {
+	if err := c.Complete(); err != nil {
+		return err
 	}
-	<-h.stopped
+	if _, ok := c.Member(h.self); !ok {
+		return fmt.Errorf("charter %q version %d leaves this node's key %s out: it ends its membership, so close the host "+
+			"instead",
+			c.Name, c.Version, h.self)
+	}
+	former, stay, err := h.members.setCharter(c)
+	if err != nil {
+		return err
+	}
+	h.bearings.setCharter(c)
+	h.listAddresses()
+	h.dismissFormer(former)
+	news := h.members.inForce().stance.encode()
+	for _, l := range stay {
+		h.life.spawn(func() { l.send(kindCharter, news, newsPatience) })
+	}
 	return nil
 }
 
-// enter lets work begin that shutDown must wait for; leave ends it.
-func (h *Host) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.life.Err() != nil {
-		return false
+// dismissFormer disconnects those whom the charter in force gives another place than they had:
+// former members, and newcomers and workers who have become members, or been revoked, since they were let in.
+// Those who came as invitees stay, to finish what they came for.
+func (h *Host) dismissFormer(former []*link) {
+	j := h.members.inForce()
+	for _, l := range h.admissions.links() {
+		if l.may(levelCharter) {
+			continue
+		}
+		_, member := j.charter.Member(l.peer)
+		_, revoked := j.charter.RevokedID(l.peer)
+		if revoked || member && l.theirs.role != roleInvitee {
+			former = append(former, l)
+		}
 	}
-	h.serving.Add(1)
-	return true
+	for _, l := range former {
+		reason := fmt.Sprintf("%s is not a member any longer, as %s says", l.name, j.stance)
+		told := j.word(fault.CodeRemoved, l.name)
+		if r, ok := j.charter.RevokedID(l.peer); ok {
+			reason = fmt.Sprintf("%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
+			told = j.word(fault.CodeRevoked, r.Name)
+		} else if m, ok := j.charter.Member(l.peer); ok {
+			reason = fmt.Sprintf("%s is a member under %s now and is to connect as one", m.Name, j.stance)
+			told = j.word(fault.CodeAnew, m.Name)
+		}
+		h.life.spawn(func() { l.leave(reason, told) })
+	}
 }
 
-func (h *Host) leave() { h.serving.Done() }
-
-// spawn runs work that shutDown waits for, unless the host is closing.
-func (h *Host) spawn(work func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.spawnHeld(work)
-}
-
-// spawnHeld is spawn where Host.mu is held.
-func (h *Host) spawnHeld(work func()) {
-	if h.life.Err() == nil {
-		h.serving.Go(work)
+// Close ends the host: connections close, Run returns, and pending calls fail. It returns when
+// nothing is left running.
+func (h *Host) Close() error {
+	before := h.life.reach(stateClosed)
+	h.life.end()
+	if before == stateNew {
+		return h.shutDown()
 	}
+	<-h.life.stopped
+	return nil
 }
 
 // Run keeps a link to every neighbour until ctx ends or Close is called: it dials, lets others in,
@@ -227,49 +228,42 @@ func (h *Host) spawnHeld(work func()) {
 // and the host cannot be used again. It returns an error only if it runs
 // already.
 func (h *Host) Run(ctx context.Context) error {
-	h.mu.Lock()
-	before := h.state
-	h.state = max(before, stateRunning)
-	h.mu.Unlock()
-	switch before {
+	switch h.life.reach(stateRunning) {
 	case stateRunning:
 		return errors.New("a host runs only once")
 	case stateClosed:
 		return nil
 	}
-	if h.cfg.discovers(DiscoverDHT) {
-		h.startDHT() // before the first link, which is introduced to it
+	if h.cfg.discovers(DiscoverDHT) { // before the first link, which is introduced to it
+		if err := h.table.start(); err != nil {
+			h.log.Warn("the DHT is not available", "reason", err)
+		}
 	}
-	close(h.started)
+	close(h.life.started)
 
-	stop := context.AfterFunc(ctx, h.endLife)
+	life := h.life.ctx
+	stop := context.AfterFunc(ctx, h.life.end)
 	defer stop()
 	var tasks sync.WaitGroup
 	if h.cfg.discovers(DiscoverMDNS) {
 		tasks.Go(func() {
 			near := announcing{h.node.host, func() []multiaddr.Multiaddr {
-				return h.announced(min(h.localReach(), discovery.InNetwork))
+				return h.announcer.announced(min(h.announcer.localReach(), discovery.InNetwork))
 			}}
-			discovery.RunMDNS(h.life, near, h.cfg.Charter.Name, h.heardOf, h.log)
+			discovery.RunMDNS(life, near, h.cfg.Charter.Name, h.heardOf, h.log)
 		})
 	}
 	// A keeper for every member that a link is kept with, and one for each that a new charter, a
 	// session or a call brings.
-	for h.life.Err() == nil {
-		h.setRelay()
-		h.mu.Lock()
-		for _, m := range h.members {
-			if m.kept && m.dismiss == nil {
-				ctx, dismiss := context.WithCancel(h.life)
-				m.dismiss = dismiss
-				tasks.Go(func() { h.keep(ctx, m) })
-			}
+	for life.Err() == nil {
+		h.relays.set()
+		fresh, changed := h.members.untended(life)
+		for _, m := range fresh {
+			tasks.Go(func() { h.dialler.keep(m.ctx, m.member) })
 		}
-		changed := h.changed
-		h.mu.Unlock()
 		select {
 		case <-changed:
-		case <-h.life.Done():
+		case <-life.Done():
 		}
 	}
 	tasks.Wait()
@@ -278,33 +272,13 @@ func (h *Host) Run(ctx context.Context) error {
 
 // shutDown closes what is open and waits for all that still runs.
 func (h *Host) shutDown() error {
-	defer close(h.stopped)
-	// Nobody can enter after this: the lock orders enter's look at life against the wait.
-	h.mu.Lock()
-	h.state = stateClosed
-	h.mu.Unlock()
-	h.serving.Wait()
-	h.mu.Lock()
-	punching := h.punching
-	h.mu.Unlock()
-	if punching != nil {
-		punching.Close()
-	}
-	if h.relay != nil {
-		h.relay.Close()
-	}
-	if d := h.dht.Load(); d != nil {
-		d.Close()
-	}
+	defer close(h.life.stopped)
+	h.life.wait()
+	h.puncher.close()
+	h.relays.close()
+	h.table.close()
 	err := h.node.Close()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, a := range h.admissions {
-		a.limit.Stop()
-	}
-	for _, m := range h.members {
-		h.notify(m)
-	}
-	h.notifyAny()
+	h.admissions.stop()
+	h.members.wakeAll()
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
 	"golang.org/x/time/rate"
 
 	"github.com/hanse-project/hanse/keys"
@@ -26,7 +27,7 @@ type link struct {
 	control  network.Stream
 	dialled  bool   // by this side
 	source   string // how the address was found: one of discovery's, or SourceDialled
-	theirs   hello  // its charter is the one at the time of the hello
+	theirs   hello  // its charter is the one that the peer said last, under the lock of members
 	told     stance // what this side's hello said
 	since    time.Time
 	heard    *tally
@@ -34,9 +35,9 @@ type link struct {
 	joinPace *rate.Limiter    // of a newcomer's calls
 	now      func() time.Time // the time of day here
 	clock    clockWatch
-	program  atomic.Pointer[string]  // the version of the peer's program, by its own word; nil before it has said
-	seen     multiaddr.Multiaddr     // where the peer sees this side; nil before it says so; Host.mu guards it
-	owed     map[whereaboutsKey]bool // what the peer is to be told yet; nil while nobody does; Host.mu guards it
+	program  atomic.Pointer[string] // the version of the peer's program, by its own word; nil before it has said
+	// seen is where the peer sees this side; nil before it has said
+	seen atomic.Pointer[multiaddr.Multiaddr]
 
 	level atomic.Uint32 // a level; follows the two sides' charters
 	rtt   atomic.Int64  // of the last heartbeat, in nanoseconds
@@ -112,6 +113,33 @@ func (l *link) may(need level) bool {
 
 // isWorkers reports whether the link is one between a node and its worker.
 func (l *link) isWorkers() bool { return level(l.level.Load()) == levelWorker }
+
+// isTwin reports whether the link lives, and its other end is another process than the one that says this instance. A
+// nil link is nobody's.
+func (l *link) isTwin(instance uint64, beat time.Duration) bool {
+	return l != nil && l.theirs.instance != instance && l.quietFor() < 2*beat
+}
+
+// keepSeen keeps at which address the peer says that it sees this side, and reports whether it is one.
+func (l *link) keepSeen(text string) bool {
+	a, err := multiaddr.NewMultiaddr(text)
+	if err != nil || len(a) != 2 {
+		return false
+	}
+	if _, err := manet.ToIP(a); err != nil {
+		return false
+	}
+	l.seen.Store(&a)
+	return true
+}
+
+// seenAt returns at which address the peer sees this side; false before it has said so.
+func (l *link) seenAt() (multiaddr.Multiaddr, bool) {
+	if at := l.seen.Load(); at != nil {
+		return *at, true
+	}
+	return nil, false
+}
 
 // end closes the link; the first reason given for it stays.
 func (l *link) end(reason string) {

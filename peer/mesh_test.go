@@ -28,7 +28,7 @@ func byHand(t *testing.T, from, to *Host) (*link, session.RawStream, protocol.Me
 		}
 		opened <- m
 	}()
-	l, err := from.awaitLink(ctx, to.Self(), levelFull)
+	l, err := from.members.awaitLink(ctx, from.life, to.Self(), levelFull)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestEarlyStreamsAreBounded(t *testing.T) {
 	hosts := federation(t, 2)
 	meetAll(t, hosts...)
 	ctx, cancel := context.WithCancel(within(t))
-	l, err := hosts[0].awaitLink(ctx, hosts[1].Self(), levelFull)
+	l, err := hosts[0].members.awaitLink(ctx, hosts[0].life, hosts[1].Self(), levelFull)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -192,7 +192,7 @@ func TestRunEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- h.Run(ctx) }()
-	<-h.started
+	<-h.life.started
 	if err := h.Run(ctx); err == nil || err.Error() != "a host runs only once" {
 		t.Errorf("a second run: %v", err)
 	}
@@ -277,9 +277,8 @@ func TestSupersedes(t *testing.T) {
 			t.Skip("the second replaces the first on both sides: they come in one order")
 		}
 		view := func(low bool, order [2]int) int {
-			h := &Host{lower: func(keys.ID) bool { return low }}
 			side := func(i int) *link { return &link{dialled: lowDials[i] == low, theirs: hello{instance: 7}} }
-			if h.supersedes(side(order[1]), side(order[0])) {
+			if supersedes(side(order[1]), side(order[0]), low) {
 				return order[1]
 			}
 			return order[0]

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,57 +61,74 @@ func (o *outgoing) DialContext(ctx context.Context, kind, address string) (net.C
 	return conn, err
 }
 
-// startPunching lets this host and those that a relay connects it with reach each other directly, from when it knows at
-// which address others see it.
-func (h *Host) startPunching() {
-	if len(h.punchAddresses()) == 0 {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.punching != nil {
-		return
-	}
-	s, err := holepunch.NewService(punchHost{h.node.host, h}, identified{}, h.punchAddresses,
-		holepunch.DirectDialTimeout(punchTry), holepunch.WithAddrFilter(punchFilter{h}))
-	if err != nil {
-		h.log.Warn("connections through relays stay there", "reason", err)
-		return
-	}
-	h.punching = s
+// puncher makes direct connections in place of those that relays carry.
+type puncher struct {
+	*base
+
+	mu      sync.Mutex
+	service *holepunch.Service               // nil where it is not tried
+	said    map[libpeer.ID]time.Time         // when this host last dialled a member that says hello then
+	waits   map[libpeer.ID]chan network.Conn // who waits for a direct connection to a member
+	vain    map[libpeer.ID]time.Time         // when an attempt was last in vain
 }
 
-// punchAddresses lists the addresses at which others see connections from the port that this host dials from.
-func (h *Host) punchAddresses() []multiaddr.Multiaddr {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func newPuncher(b *base) *puncher {
+	return &puncher{base: b, said: make(map[libpeer.ID]time.Time), waits: make(map[libpeer.ID]chan network.Conn),
+		vain: make(map[libpeer.ID]time.Time)}
+}
+
+// start lets this host and those that a relay connects it with reach each other directly, from when it knows at
+// which address others see it.
+func (p *puncher) start() {
+	if len(p.seen()) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.service != nil {
+		return
+	}
+	s, err := holepunch.NewService(punchHost{p.node.host, p}, identified{}, p.seen,
+		holepunch.DirectDialTimeout(punchTry), holepunch.WithAddrFilter(punchFilter{p}))
+	if err != nil {
+		p.log.Warn("connections through relays stay there", "reason", err)
+		return
+	}
+	p.service = s
+}
+
+// close ends what start began.
+func (p *puncher) close() {
+	p.mu.Lock()
+	s := p.service
+	p.mu.Unlock()
+	if s != nil {
+		s.Close()
+	}
+}
+
+// seen lists the addresses at which others see connections from the port that this host dials from.
+func (p *puncher) seen() []multiaddr.Multiaddr {
 	var out []multiaddr.Multiaddr
-	for _, m := range h.members {
-		if m.link == nil || m.link.seen == nil || h.node.outgoing == nil ||
-			discovery.ReachOf(m.link.seen) == discovery.OnMachine {
+	for _, l := range p.members.links() {
+		at, ok := l.seenAt()
+		if !ok || p.node.outgoing == nil || discovery.ReachOf(at) == discovery.OnMachine {
 			continue // there is no NAT on this machine
 		}
-		port, err := m.link.conn.LocalMultiaddr().ValueForProtocol(multiaddr.P_TCP)
-		if err == nil && port == strconv.Itoa(h.node.outgoing.port) && len(out) < maxAddresses &&
-			!slices.ContainsFunc(out, m.link.seen.Equal) {
-			out = append(out, m.link.seen)
+		port, err := l.conn.LocalMultiaddr().ValueForProtocol(multiaddr.P_TCP)
+		if err == nil && port == strconv.Itoa(p.node.outgoing.port) && len(out) < maxAddresses &&
+			!slices.ContainsFunc(out, at.Equal) {
+			out = append(out, at)
 		}
 	}
 	return out
 }
 
-// awaitPunch waits for a direct connection in place of a relay's, which it then closes. The relay's stays if there is
+// await waits for a direct connection in place of a relay's, which it then closes. The relay's stays if there is
 // none in time.
-func (h *Host) awaitPunch(
-	ctx context.Context, m *member, circuit network.Conn, direct <-chan network.Conn,
-) network.Conn {
-	if len(h.punchAddresses()) == 0 {
-		return circuit
-	}
-	h.mu.Lock()
-	vain := !m.unpunched.IsZero() && time.Since(m.unpunched) < punchPause
-	h.mu.Unlock()
-	if vain {
+func (p *puncher) await(ctx context.Context, circuit network.Conn, direct <-chan network.Conn) network.Conn {
+	to := circuit.RemotePeer()
+	if len(p.seen()) == 0 || p.wasVain(to) {
 		return circuit
 	}
 	timer := time.NewTimer(punchWait)
@@ -120,30 +138,39 @@ func (h *Host) awaitPunch(
 		circuit.Close()
 		return c
 	case <-timer.C:
-		h.mu.Lock()
-		m.unpunched = time.Now()
-		h.mu.Unlock()
+		p.mu.Lock()
+		p.vain[to] = time.Now()
+		p.mu.Unlock()
 	case <-ctx.Done():
 	}
 	return circuit
 }
 
-// awaitsDirect registers that a direct connection to a member is waited for until release is called.
-func (h *Host) awaitsDirect(p libpeer.ID) (direct <-chan network.Conn, release func()) {
+// wasVain reports whether an attempt with a member was in vain not long ago.
+func (p *puncher) wasVain(to libpeer.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.vain[to]) < punchPause
+}
+
+// expect registers that a direct connection to a member is waited for until release is called.
+func (p *puncher) expect(to libpeer.ID) (direct <-chan network.Conn, release func()) {
 	c := make(chan network.Conn, 1)
-	h.mu.Lock()
-	h.directs[p] = c
-	h.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits[to] = c
 	return c, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.directs, p)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waits, to)
 	}
 }
 
-// cameDirect hands a new connection to whoever waits for it. Host.mu is held.
-func (h *Host) cameDirect(c network.Conn) {
-	if waits := h.directs[c.RemotePeer()]; waits != nil && c.Stat().Direction == network.DirOutbound && !relayed(c) {
+// came hands a new connection to whoever waits for it.
+func (p *puncher) came(c network.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waits := p.waits[c.RemotePeer()]; waits != nil && c.Stat().Direction == network.DirOutbound && !relayed(c) {
 		select {
 		case waits <- c:
 		default:
@@ -152,16 +179,20 @@ func (h *Host) cameDirect(c network.Conn) {
 }
 
 // comesIn reports whether the other side says hello on a connection: it has dialled it, or both have, by hole punching,
-// and it is the one that called through the relay. Host.mu is held.
-func (h *Host) comesIn(c network.Conn) bool {
-	return c.Stat().Direction == network.DirInbound ||
-		!relayed(c) && time.Since(h.punched[c.RemotePeer()]) < session.AnswerTime
+// and it is the one that called through the relay.
+func (p *puncher) comesIn(c network.Conn) bool {
+	if c.Stat().Direction == network.DirInbound {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !relayed(c) && time.Since(p.said[c.RemotePeer()]) < session.AnswerTime
 }
 
 // punchHost is the host as hole punching sees it.
 type punchHost struct {
 	*blankhost.BlankHost
-	h *Host
+	puncher *puncher
 }
 
 // NewStream opens a stream over the relay's connection to a member.
@@ -177,30 +208,30 @@ func (p punchHost) NewStream(ctx context.Context, to libpeer.ID, protos ...libpr
 // Connect dials a member directly, though a relay connects it.
 func (p punchHost) Connect(ctx context.Context, info libpeer.AddrInfo) error {
 	if ok, client, _ := network.GetSimultaneousConnect(ctx); ok && !client {
-		p.h.mu.Lock()
-		p.h.punched[info.ID] = time.Now()
-		p.h.mu.Unlock()
+		p.puncher.mu.Lock()
+		p.puncher.said[info.ID] = time.Now()
+		p.puncher.mu.Unlock()
 	}
 	p.Peerstore().AddAddrs(info.ID, info.Addrs, peerstore.TempAddrTTL)
-	p.h.node.swarm.Backoff().Clear(info.ID)
+	p.puncher.node.swarm.Backoff().Clear(info.ID)
 	_, err := p.Network().DialPeer(ctx, info.ID)
 	return err
 }
 
 // punchFilter keeps hole punching to addresses that are worth a dial from here. It implements holepunch.AddrFilter.
-type punchFilter struct{ h *Host }
+type punchFilter struct{ *puncher }
 
 // FilterLocal passes what this host may say of itself to a member: public addresses, and where the relay sees it that
 // connects the two. What others see in a private network of theirs is no business of the other end.
 func (f punchFilter) FilterLocal(to libpeer.ID, list []multiaddr.Multiaddr) []multiaddr.Multiaddr {
 	var out, seen []multiaddr.Multiaddr
-	for _, c := range f.h.node.swarm.ConnsToPeer(to) {
+	for _, c := range f.node.swarm.ConnsToPeer(to) {
 		if id, ok := relayOf(c); ok {
-			f.h.mu.Lock()
-			if m := f.h.members[id]; m != nil && m.link != nil && m.link.seen != nil {
-				seen = append(seen, m.link.seen)
+			if l := f.members.linkOf(id); l != nil {
+				if at, ok := l.seenAt(); ok {
+					seen = append(seen, at)
+				}
 			}
-			f.h.mu.Unlock()
 		}
 	}
 	for _, a := range list {
@@ -213,7 +244,7 @@ func (f punchFilter) FilterLocal(to libpeer.ID, list []multiaddr.Multiaddr) []mu
 
 // FilterRemote passes what the other end may say of itself.
 func (f punchFilter) FilterRemote(_ libpeer.ID, list []multiaddr.Multiaddr) []multiaddr.Multiaddr {
-	return f.h.addresses.Worth(list)
+	return f.addresses.Worth(list)
 }
 
 // identified stands for libp2p's identify protocol, which hosts do not speak: what it would find out, the hello and

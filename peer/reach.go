@@ -42,19 +42,22 @@ func reachOver(c network.Conn) discovery.Reach {
 	return discovery.ReachOf(c.RemoteMultiaddr())
 }
 
+// announcer decides what this host tells whom of where it is, and of where other members are.
+type announcer struct {
+	*base
+}
+
 // announced lists where this host listens for those whom a connection of this reach leads to: a private address is no
 // business of the other side of the Internet, and would be another machine there.
-func (h *Host) announced(to discovery.Reach) []multiaddr.Multiaddr {
-	return slices.DeleteFunc(h.node.addresses(), func(a multiaddr.Multiaddr) bool { return discovery.ReachOf(a) < to })
+func (a announcer) announced(to discovery.Reach) []multiaddr.Multiaddr {
+	return slices.DeleteFunc(a.node.addresses(), func(a multiaddr.Multiaddr) bool { return discovery.ReachOf(a) < to })
 }
 
 // localReach is the smallest reach of the addresses that this host is known by: where the members around it are.
-func (h *Host) localReach() discovery.Reach {
-	h.mu.Lock()
-	mine, _ := h.judge.charter.Member(h.self)
-	h.mu.Unlock()
+func (a announcer) localReach() discovery.Reach {
+	mine, _ := a.members.inForce().charter.Member(a.self)
 	least := discovery.Anywhere
-	if h.cfg.onMachine() {
+	if a.cfg.onMachine() {
 		least = discovery.OnMachine
 	}
 	for _, text := range mine.Addresses {
@@ -64,8 +67,8 @@ func (h *Host) localReach() discovery.Reach {
 }
 
 // tellable leaves of a member's addresses those that this host may tell to any other member.
-func (h *Host) tellable(addresses []string) []string {
-	least := h.localReach()
+func (a announcer) tellable(addresses []string) []string {
+	least := a.localReach()
 	return slices.DeleteFunc(slices.Clone(addresses), func(text string) bool { return reachOf(text) < least })
 }
 

@@ -18,13 +18,13 @@ func TestAnnounced(t *testing.T) {
 		discovery.InNetwork: {discovery.OnMachine},
 		discovery.Anywhere:  {discovery.OnMachine, discovery.InNetwork},
 	} {
-		for _, a := range h.announced(reach) {
+		for _, a := range h.announcer.announced(reach) {
 			if slices.Contains(never, discovery.ReachOf(a)) {
 				t.Errorf("%s is announced to those at reach %d", a, reach)
 			}
 		}
 	}
-	onMachine := h.announced(discovery.OnMachine)
+	onMachine := h.announcer.announced(discovery.OnMachine)
 	if !slices.ContainsFunc(h.Addresses(), func(a string) bool { return strings.HasPrefix(a, "/ip4/127.0.0.1/") }) ||
 		len(onMachine) != len(h.Addresses()) {
 		t.Errorf("to those on this machine only %v of %v is announced", onMachine, h.Addresses())

@@ -35,55 +35,51 @@ const (
 	relayBuffers = 64 << 10 // bytes, for each direction of a circuit
 )
 
-// openDirect opens a stream over a link that no relay carries.
-func (h *Host) openDirect(ctx context.Context, p libpeer.ID, proto libproto.ID) (network.Stream, error) {
-	id, err := memberID(p)
-	if err != nil {
-		return nil, err
+// overDirect opens streams over links that no relay carries.
+func overDirect(ms *members) func(context.Context, libpeer.ID, libproto.ID) (network.Stream, error) {
+	return func(ctx context.Context, p libpeer.ID, proto libproto.ID) (network.Stream, error) {
+		id, err := memberID(p)
+		if err != nil {
+			return nil, err
+		}
+		l, _, _, err := ms.lookup(id, levelCharter)
+		switch {
+		case err != nil:
+			return nil, err
+		case l == nil || relayed(l.conn):
+			return nil, errors.New("there is no direct link to it")
+		}
+		return openNegotiated(ctx, l.conn, proto, nil)
 	}
-	l, _, _, err := h.lookup(id, levelCharter)
-	switch {
-	case err != nil:
-		return nil, err
-	case l == nil || relayed(l.conn):
-		return nil, errors.New("there is no direct link to it")
-	}
-	return openNegotiated(ctx, l.conn, proto, nil)
 }
 
-// relays reports whether a member relays by the charter in force.
-func (h *Host) relays(id keys.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	m, ok := h.judge.charter.Member(id)
-	return ok && m.Relay
+// relays is what this host does as a relay, and with those of others. Run's goroutine alone uses service and limits.
+type relays struct {
+	*base
+	service *relay.Relay // nil while this host does not relay
+	limits  keys.RelayLimits
 }
 
 // mayStream reports whether a stream of libp2p's own protocols may come over a link: a member of the charter may ask a
 // relay, over a direct link, and only relays of the charter bring calls.
-func (h *Host) mayStream(l *link, proto libproto.ID) bool {
-	switch proto {
-	case protoHop:
-		return l.may(levelCharter) && !relayed(l.conn)
-	case protoStop:
-		return l.may(levelCharter) && !relayed(l.conn) && h.relays(l.peer)
-	default:
-		return l.may(levelCharter)
+func (r *relays) mayStream(l *link, proto libproto.ID) bool {
+	if !l.may(levelCharter) || relayed(l.conn) && (proto == protoHop || proto == protoStop) {
+		return false
 	}
+	from, _ := r.members.inForce().charter.Member(l.peer)
+	return proto != protoStop || from.Relay
 }
 
 // circuits lists the ways to a member through relays that this host has a direct link with. Whether the member holds a
 // place there, the relay says.
-func (h *Host) circuits(id keys.ID) []multiaddr.Multiaddr {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (r *relays) circuits(id keys.ID) []multiaddr.Multiaddr {
 	var out []multiaddr.Multiaddr
-	for _, r := range h.judge.charter.Relays() {
-		m := h.members[r.ID]
-		if m == nil || r.ID == id || m.link == nil || !m.link.may(levelCharter) || relayed(m.link.conn) {
+	for _, at := range r.members.inForce().charter.Relays() {
+		l := r.members.linkOf(at.ID)
+		if l == nil || at.ID == id || !l.may(levelCharter) || relayed(l.conn) {
 			continue
 		}
-		if a, err := multiaddr.NewMultiaddr(fmt.Sprintf("/p2p/%s/p2p-circuit", m.peer)); err == nil {
+		if a, err := multiaddr.NewMultiaddr(fmt.Sprintf("/p2p/%s/p2p-circuit", l.conn.RemotePeer())); err == nil {
 			out = append(out, a)
 		}
 	}
@@ -91,39 +87,44 @@ func (h *Host) circuits(id keys.ID) []multiaddr.Multiaddr {
 }
 
 // gate is who may use this host as a relay: members of the charter in force alone. It implements relay.ACLFilter.
-type gate struct{ h *Host }
+type gate struct{ members *members }
 
 // AllowReserve reports whether a place may be held.
-func (g gate) AllowReserve(p libpeer.ID, _ multiaddr.Multiaddr) bool { return g.h.mayDial(p) }
+func (g gate) AllowReserve(p libpeer.ID, _ multiaddr.Multiaddr) bool { return g.members.isMember(p) }
 
 // AllowConnect reports whether a circuit may be made.
 func (g gate) AllowConnect(src libpeer.ID, _ multiaddr.Multiaddr, dest libpeer.ID) bool {
-	return g.h.mayDial(src) && g.h.mayDial(dest)
+	return g.members.isMember(src) && g.members.isMember(dest)
 }
 
-// setRelay has this host relay, or no longer, as the charter in force says. Circuits that it carries go on. Run
+// set has this host relay, or no longer, as the charter in force says. Circuits that it carries go on. Run's goroutine
 // alone calls it.
-func (h *Host) setRelay() {
-	h.mu.Lock()
-	charter := h.judge.charter
-	h.mu.Unlock()
-	mine, _ := charter.Member(h.self)
-	if h.relay != nil && (!mine.Relay || h.relayLimits != charter.Relay) {
-		h.relay.Close()
-		h.relay = nil
+func (r *relays) set() {
+	charter := r.members.inForce().charter
+	mine, _ := charter.Member(r.self)
+	if r.service != nil && (!mine.Relay || r.limits != charter.Relay) {
+		r.close()
 	}
-	if !mine.Relay || h.relay != nil {
+	if !mine.Relay || r.service != nil {
 		return
 	}
 	limits := charter.Relay
-	r, err := relay.New(overLinks{h.node.host, h.openDirect}, relay.WithACL(gate{h}),
+	service, err := relay.New(overLinks{r.node.host, overDirect(r.members)}, relay.WithACL(gate{r.members}),
 		relay.WithResources(resources(limits, len(charter.Members))))
 	if err != nil {
-		h.log.Warn("this node does not relay", "reason", err)
+		r.log.Warn("this node does not relay", "reason", err)
 		return
 	}
-	h.relay, h.relayLimits = r, limits
-	h.log.Info("this node relays for members that cannot reach each other", "limits", limits.String())
+	r.service, r.limits = service, limits
+	r.log.Info("this node relays for members that cannot reach each other", "limits", limits.String())
+}
+
+// close ends relaying. Run's goroutine alone calls it, or whoever ends a host that was not run.
+func (r *relays) close() {
+	if r.service != nil {
+		r.service.Close()
+		r.service = nil
+	}
 }
 
 // resources are a charter's limits as libp2p's relay has them.
@@ -156,31 +157,31 @@ func resources(l keys.RelayLimits, members int) relay.Resources {
 
 // holdPlace holds a place at a relay as long as the link to it lives, so that others can call through it. It does
 // nothing while the member at the other end does not relay, or this node does.
-func (h *Host) holdPlace(ctx context.Context, l *link) {
+func (r *relays) holdPlace(ctx context.Context, l *link) {
 	var held bool
 	var last string
 	for {
-		h.mu.Lock()
-		other, _ := h.judge.charter.Member(l.peer)
-		mine, _ := h.judge.charter.Member(h.self)
-		changed := h.charterChanged
-		h.mu.Unlock()
+		changed := r.members.charterNews() // before the charter is looked at
+		charter := r.members.inForce().charter
+		other, _ := charter.Member(l.peer)
+		mine, _ := charter.Member(r.self)
 		again := make(<-chan time.Time)
 		timer := time.NewTimer(placePause)
 		if other.Relay && !mine.Relay && l.may(levelCharter) && !relayed(l.conn) {
 			pause := placePause
 			asking, cancel := context.WithTimeout(ctx, session.AnswerTime)
-			_, err := circuit.Reserve(asking, overLinks{h.node.host, h.openDirect}, libpeer.AddrInfo{ID: l.conn.RemotePeer()})
+			_, err := circuit.Reserve(asking, overLinks{r.node.host, overDirect(r.members)},
+				libpeer.AddrInfo{ID: l.conn.RemotePeer()})
 			cancel()
 			switch {
 			case err == nil && !held:
-				h.log.Info("others can call through a relay", "relay", l.name)
+				r.log.Info("others can call through a relay", "relay", l.name)
 				held, last = true, ""
 			case err != nil && ctx.Err() == nil:
 				pause = placeRetry
 				held = false
 				if reason := explainRelay(err); reason != last {
-					h.log.Warn("no place at a relay: others behind NAT cannot call through it", "relay", l.name, "reason", reason)
+					r.log.Warn("no place at a relay: others behind NAT cannot call through it", "relay", l.name, "reason", reason)
 					last = reason
 				}
 			}

@@ -136,7 +136,7 @@ func TestRelayServesMembersOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := circuit.Reserve(within(t), overLinks{member.node.host, member.openDirect},
+	if _, err := circuit.Reserve(within(t), overLinks{member.node.host, overDirect(member.members)},
 		libpeer.AddrInfo{ID: relay}); err != nil {
 		t.Errorf("a member is refused a place: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestRelayServesMembersOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (gate{h}).AllowConnect(relay, nil, p) || (gate{h}).AllowReserve(p, nil) {
+		if (gate{h.members}).AllowConnect(relay, nil, p) || (gate{h.members}).AllowReserve(p, nil) {
 			t.Errorf("the relay makes circuits to %s", who)
 		}
 	}
@@ -171,11 +171,11 @@ func TestOnlyRelaysBringCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := circuit.Reserve(within(t), overLinks{hosts[0].node.host, hosts[0].openDirect},
+	if _, err := circuit.Reserve(within(t), overLinks{hosts[0].node.host, overDirect(hosts[0].members)},
 		libpeer.AddrInfo{ID: p}); err == nil {
 		t.Error("a member that does not relay gives a place")
 	}
-	s, err := hosts[0].openDirect(within(t), p, protoStop)
+	s, err := overDirect(hosts[0].members)(within(t), p, protoStop)
 	if err != nil {
 		return // refused at once
 	}
@@ -217,7 +217,7 @@ func TestRelayHasNoPlace(t *testing.T) {
 	}
 	var refused []string
 	for _, h := range hosts[1:] {
-		_, err := circuit.Reserve(within(t), overLinks{h.node.host, h.openDirect}, libpeer.AddrInfo{ID: relay})
+		_, err := circuit.Reserve(within(t), overLinks{h.node.host, overDirect(h.members)}, libpeer.AddrInfo{ID: relay})
 		if err != nil {
 			refused = append(refused, explainRelay(err))
 		}
@@ -263,15 +263,13 @@ func TestHolesSendNoPrivateAddress(t *testing.T) {
 	}
 	h, said := hosts[1], false
 	for ctx := within(t); !said && ctx.Err() == nil; runtime.Gosched() { // the relay says once how it sees this member
-		h.mu.Lock()
-		l := h.members[hosts[0].Self()].link
-		if said = l.seen != nil; said {
-			l.seen = list[0]
+		l := h.members.linkOf(hosts[0].Self())
+		if said = l.seen.Load() != nil; said {
+			l.seen.Store(&list[0])
 		}
-		h.mu.Unlock()
 	}
 	for to, want := range map[int]int{0: 1, 2: 2} {
-		got := punchFilter{h}.FilterLocal(hosts[to].node.id, list)
+		got := punchFilter{h.puncher}.FilterLocal(hosts[to].node.id, list)
 		if len(got) != want || slices.ContainsFunc(got, func(a multiaddr.Multiaddr) bool {
 			return a.Equal(list[2]) || a.Equal(list[3])
 		}) {

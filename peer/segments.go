@@ -5,42 +5,14 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	manet "github.com/multiformats/go-multiaddr/net"
-
-	"github.com/hanse-project/hanse/keys"
 )
 
 // Segments is what the system says of a TCP connection: segments that it sent, and those among them that it sent again
 // because no word came that they had arrived.
 type Segments struct {
 	Sent, Again int64
-}
-
-// Segments returns those of the connection to a member; false where there is none over TCP, or the system does not say.
-func (h *Host) Segments(id keys.ID) (Segments, bool) {
-	h.mu.Lock()
-	m := h.members[id]
-	var l *link
-	if m != nil {
-		l = m.link
-	}
-	h.mu.Unlock()
-	if l == nil {
-		return Segments{}, false
-	}
-	local, err := manet.ToNetAddr(l.conn.LocalMultiaddr())
-	if err != nil {
-		return Segments{}, false
-	}
-	remote, err := manet.ToNetAddr(l.conn.RemoteMultiaddr())
-	if err != nil {
-		return Segments{}, false
-	}
-	raw := h.node.tcp.get(local, remote)
-	if raw == nil {
-		return Segments{}, false
-	}
-	return segmentsOf(raw)
 }
 
 // sockets finds the system's sockets of connections by the addresses of their two ends.
@@ -79,4 +51,21 @@ func (s *sockets) get(local, remote net.Addr) syscall.RawConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.by[endsOf(local, remote)]
+}
+
+// segments returns those of a connection; false where it is not over TCP, or the system does not say.
+func (s *sockets) segments(conn network.Conn) (Segments, bool) {
+	local, err := manet.ToNetAddr(conn.LocalMultiaddr())
+	if err != nil {
+		return Segments{}, false
+	}
+	remote, err := manet.ToNetAddr(conn.RemoteMultiaddr())
+	if err != nil {
+		return Segments{}, false
+	}
+	raw := s.get(local, remote)
+	if raw == nil {
+		return Segments{}, false
+	}
+	return segmentsOf(raw)
 }

@@ -14,10 +14,10 @@ import (
 // cannot come any more, the error names those who are missing, and why; it wraps a
 // *protocol.GoneError for each.
 func (h *Host) Open(ctx context.Context, id protocol.SessionID, peers []keys.ID) (protocol.Mesh, error) {
-	if !h.enter() {
+	if !h.life.enter() {
 		return nil, session.ErrClosed
 	}
-	defer h.leave()
+	defer h.life.leave()
 	return h.sessions.Open(ctx, id, peers)
 }
 
@@ -27,16 +27,16 @@ func (h *Host) Open(ctx context.Context, id protocol.SessionID, peers []keys.ID)
 func (h *Host) Gather(ctx context.Context, id protocol.SessionID, peers []keys.ID) (
 	protocol.Mesh, map[keys.ID]error, error,
 ) {
-	if !h.enter() {
+	if !h.life.enter() {
 		return nil, nil, session.ErrClosed
 	}
-	defer h.leave()
+	defer h.life.leave()
 	return h.sessions.Gather(ctx, id, peers)
 }
 
 // answerSession hands a session stream that a peer has opened to the sessions.
 func (h *Host) answerSession(s network.Stream) {
-	if l := h.admitted(s.Conn()); l != nil {
+	if l := h.admissions.await(h.life.ctx, s.Conn()); l != nil {
 		h.sessions.Accept(l, s)
 	} else {
 		s.Reset()
@@ -44,24 +44,25 @@ func (h *Host) answerSession(s network.Stream) {
 }
 
 // sessionNetwork is the host as its sessions see it. It implements session.Network.
-type sessionNetwork struct{ *Host }
+type sessionNetwork struct {
+	life    *lifetime
+	members *members
+}
 
-func (n sessionNetwork) Want(id keys.ID) error { return n.want(id) }
+func (n sessionNetwork) Want(id keys.ID) error { return n.members.want(id) }
 
 func (n sessionNetwork) Link(ctx context.Context, id keys.ID) (session.Link, error) {
-	l, err := n.awaitLink(ctx, id, levelFull)
+	l, err := n.members.awaitLink(ctx, n.life, id, levelFull)
 	if err != nil {
 		return nil, err // not a nil *link, which would be no nil Link
 	}
 	return l, nil
 }
 
-func (n sessionNetwork) Absence(id keys.ID) string { return n.absence(id, levelFull) }
+func (n sessionNetwork) Absence(id keys.ID) string { return n.members.absence(id, levelFull) }
 
 func (n sessionNetwork) Called(id keys.ID) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return called(nameIn(n.judge.charter, id), id)
+	return called(nameIn(n.members.inForce().charter, id), id)
 }
 
 // What sessions see of a link. These methods implement session.Link.

@@ -1,13 +1,9 @@
 package peer
 
 import (
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
-	libpeer "github.com/libp2p/go-libp2p/core/peer"
-	"github.com/multiformats/go-multiaddr"
 )
 
 // PeerStatus is what a host can say of one other member.
@@ -46,26 +42,22 @@ const SourceDialled = "it dialled"
 // Status returns the state of every other member, in the order of the charter; with
 // Config.Neighbours, of those alone that a link is kept with or that have connected.
 func (h *Host) Status() []PeerStatus {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	var out []PeerStatus
-	clocks := h.viewClocks()
-	for _, info := range h.judge.charter.Members {
-		m, ok := h.members[info.ID]
-		if !ok {
-			continue
-		}
+	clocks := h.clocks.view()
+	all, j := h.members.all()
+	for _, m := range all {
+		met := h.meter.of(m.peer)
 		s := PeerStatus{
 			Name:    m.info.Name,
 			ID:      m.info.ID,
 			Kept:    m.kept,
 			Since:   m.lost,
-			Links:   h.meter.of(m.peer).links.Load(),
+			Links:   met.links.Load(),
 			Trouble: m.trouble,
 			Refused: m.refused,
 			Program: m.program, OtherWire: m.otherWire,
 		}
-		if last := h.meter.of(m.peer).lastHeard(); !last.IsZero() {
+		if last := met.lastHeard(); !last.IsZero() {
 			s.Heard = time.Now().Add(-time.Since(last)) // by the clock as it is set now
 		}
 		if l := m.link; l != nil {
@@ -75,7 +67,7 @@ func (h *Host) Status() []PeerStatus {
 				s.Program = *p
 			}
 			if id, ok := relayOf(l.conn); ok {
-				s.Relay = nameIn(h.judge.charter, id)
+				s.Relay = nameIn(j.charter, id)
 			}
 			s.RTT = time.Duration(l.rtt.Load())
 			s.Since = l.since
@@ -97,89 +89,45 @@ func (h *Host) Status() []PeerStatus {
 //	}
 //
 // The channel is also closed when the host has ended.
-func (h *Host) Watch() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.changed
-}
+func (h *Host) Watch() <-chan struct{} { return h.members.watch() }
 
 // Traffic returns the bytes exchanged with each member since the host was made.
 func (h *Host) Traffic() map[keys.ID]Traffic {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make(map[keys.ID]Traffic, len(h.members))
-	for id, m := range h.members {
+	all, _ := h.members.all()
+	out := make(map[keys.ID]Traffic, len(all))
+	for _, m := range all {
 		t := h.meter.of(m.peer)
-		out[id] = Traffic{In: t.in.Load(), Out: t.out.Load()}
+		out[m.id] = Traffic{In: t.in.Load(), Out: t.out.Load()}
 	}
 	return out
-}
-
-// Limits of what strangers can make a host write: they may come with a new key each time.
-const (
-	strangersKept = 16          // refusals kept for Strangers
-	strangerPause = time.Second // between two log lines about strangers
-)
-
-// Stranger is somebody who is no member and was refused.
-type Stranger struct {
-	ID      keys.ID // zero when its key is not even of our kind
-	Address string  // where it came from
-	Reason  string
-	Last    time.Time
-}
-
-// strangerLog keeps the latest refusals of those who are no members.
-type strangerLog struct {
-	mu     sync.Mutex
-	latest []Stranger // by time, the oldest first
-	said   time.Time  // when the last line was written
-	unsaid int        // refusals since then without a line
-}
-
-// refuseStranger notes a refusal for Strangers, Watch and the log.
-func (h *Host) refuseStranger(p libpeer.ID, from multiaddr.Multiaddr, reason string) {
-	id, err := memberID(p)
-	name := id.String()
-	if err != nil {
-		name = p.String()
-	}
-	s := Stranger{ID: id, Address: from.String(), Reason: reason, Last: time.Now()}
-	others, say := h.strangers.add(s)
-	if !say {
-		return
-	}
-	h.log.Warn("refused a connection", "from", s.Address, "id", name, "reason", reason, "others", others)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.notifyAny()
-}
-
-// add keeps a refusal. It reports whether it is time to say so, and how many were kept since the
-// last time without a word.
-func (s *strangerLog) add(entry Stranger) (others int, say bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.latest = slices.DeleteFunc(s.latest, func(old Stranger) bool { return old.ID == entry.ID })
-	s.latest = append(s.latest, entry)
-	if len(s.latest) > strangersKept {
-		s.latest = slices.Delete(s.latest, 0, 1)
-	}
-	if entry.Last.Sub(s.said) < strangerPause {
-		s.unsaid++
-		return 0, false
-	}
-	others = s.unsaid
-	s.said, s.unsaid = entry.Last, 0
-	return others, true
 }
 
 // Strangers returns the latest refusals of those who are no members, the newest first: somebody
 // who mistyped a charter, was revoked, or tries the door.
-func (h *Host) Strangers() []Stranger {
-	h.strangers.mu.Lock()
-	defer h.strangers.mu.Unlock()
-	out := slices.Clone(h.strangers.latest)
-	slices.Reverse(out)
-	return out
+func (h *Host) Strangers() []Stranger { return h.strangers.list() }
+
+// ClockDifference returns how far a member's clock is ahead of this node's, negative when it is
+// behind, as last measured. It is false without a connection to the member. What a member says
+// of its clock is its own claim: good for a sentence, and for nothing that must be right.
+func (h *Host) ClockDifference(id keys.ID) (time.Duration, bool) {
+	l := h.members.linkOf(id)
+	if l == nil {
+		return 0, false
+	}
+	ahead, _ := l.clock.get()
+	return ahead, true
+}
+
+// ClockTrouble returns a sentence when it is likely this node's own clock that is wrong, since
+// most connected members agree with each other on another time; it is empty otherwise. Status has
+// a sentence for each member whose clock differs.
+func (h *Host) ClockTrouble() string { return h.clocks.view().own(h.cfg.Now()) }
+
+// Segments returns those of the connection to a member; false where there is none over TCP, or the system does not say.
+func (h *Host) Segments(id keys.ID) (Segments, bool) {
+	l := h.members.linkOf(id)
+	if l == nil {
+		return Segments{}, false
+	}
+	return h.node.tcp.segments(l.conn)
 }

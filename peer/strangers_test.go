@@ -75,7 +75,7 @@ func TestNewcomersBounds(t *testing.T) {
 	ks := newKeys(t, 3)
 	guest := ks[2]
 	h := inviting(t, ks[:2], guest.ID())
-	member := start(t, config(ks[1], h.judge.charter))
+	member := start(t, config(ks[1], h.members.inForce().charter))
 	introduce(t, h, member)
 	meetAll(t, h, member)
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -139,7 +139,7 @@ func TestNewcomersBounds(t *testing.T) {
 	}
 	changed := h.Watch()
 	j.link.send(kindProgram, encodeProgram("a newcomer's"), patience)
-	j.link.send(kindCharter, h.judge.stance.encode(), patience)
+	j.link.send(kindCharter, h.members.inForce().stance.encode(), patience)
 	j.link.send(kindWhereabouts, []byte("nowhere"), patience)
 	j.link.send(kindBye, encodeBye(fault.Fault{Code: fault.CodeStopped}), patience)
 	select {
@@ -184,9 +184,7 @@ func TestControlFlood(t *testing.T) {
 func TestWhoDoesNotRead(t *testing.T) {
 	ks, _, out, hub := strayed(t)
 	mover := ks[2]
-	hub.mu.Lock()
-	l := hub.members[out.Self()].link
-	hub.mu.Unlock()
+	l := hub.members.linkOf(out.Self())
 	l.write.Lock() // a message that does not get through
 	before := runtime.NumGoroutine()
 	var w whereabouts
@@ -196,10 +194,13 @@ func TestWhoDoesNotRead(t *testing.T) {
 			fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 7+seq))); err != nil {
 			t.Fatal(err)
 		}
-		hub.mu.Lock()
-		hub.whereabouts[whereaboutsKey{w.id, w.reach}] = &knownWhereabouts{whereabouts: w}
-		hub.owe(l, whereaboutsKey{w.id, w.reach})
-		hub.mu.Unlock()
+		hub.bearings.mu.Lock()
+		hub.bearings.latest[whereaboutsKey{w.id, w.reach}] = &knownWhereabouts{whereabouts: w}
+		begins := hub.bearings.owe(l, whereaboutsKey{w.id, w.reach})
+		hub.bearings.mu.Unlock()
+		if begins {
+			hub.life.spawn(func() { hub.bearings.sendOwed(l) })
+		}
 	}
 	if n := runtime.NumGoroutine() - before; n > 100 {
 		t.Errorf("%d goroutines wait for a member that does not read", n)
@@ -208,10 +209,10 @@ func TestWhoDoesNotRead(t *testing.T) {
 	ctx := within(t)
 	for {
 		news := out.addresses.News(mover.ID())
-		out.mu.Lock()
-		k := out.whereabouts[whereaboutsKey{w.id, w.reach}]
+		out.bearings.mu.Lock()
+		k := out.bearings.latest[whereaboutsKey{w.id, w.reach}]
 		latest := k != nil && k.seq == w.seq
-		out.mu.Unlock()
+		out.bearings.mu.Unlock()
 		if latest {
 			return
 		}

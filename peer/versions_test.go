@@ -83,7 +83,7 @@ func meetLater(
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.node.host.SetStreamHandler(protoHello, func(s network.Stream) { other.answer(later(t, second)(s)) })
+	other.node.host.SetStreamHandler(protoHello, func(s network.Stream) { other.reception.answer(later(t, second)(s)) })
 	run(t, other)
 	introduce(t, h, other)
 	dialling = until(t, h, ks[1].ID(), "refused anew", seen)

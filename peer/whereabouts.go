@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	libpeer "github.com/libp2p/go-libp2p/core/peer"
@@ -69,29 +70,57 @@ func decodeWhereabouts(signed []byte) (whereabouts, error) {
 	return w, nil
 }
 
+// bearings are the latest whereabouts of each member, this node among them, and who is to be told of them yet.
+type bearings struct {
+	*base
+
+	mu      sync.Mutex
+	charter *keys.SignedCharter // in force
+	latest  map[whereaboutsKey]*knownWhereabouts
+	owed    map[*link]map[whereaboutsKey]bool // what a peer is to be told yet, while somebody tells it
+}
+
+func newBearings(b *base) *bearings {
+	return &bearings{base: b, charter: b.cfg.Charter, latest: make(map[whereaboutsKey]*knownWhereabouts),
+		owed: make(map[*link]map[whereaboutsKey]bool)}
+}
+
+// setCharter forgets whoever is no member by a later charter.
+func (b *bearings) setCharter(c *keys.SignedCharter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c.Version < b.charter.Version {
+		return
+	}
+	b.charter = c
+	for key := range b.latest {
+		if _, still := c.Member(key.id); !still {
+			delete(b.latest, key)
+		}
+	}
+}
+
 // sign makes whereabouts of this host's own addresses, which are of one reach.
-func (h *Host) sign(reach discovery.Reach, addresses []multiaddr.Multiaddr) (whereabouts, error) {
-	key, err := secretKey(h.cfg.Key)
+func (b *bearings) sign(reach discovery.Reach, addresses []multiaddr.Multiaddr) (whereabouts, error) {
+	key, err := secretKey(b.cfg.Key)
 	if err != nil {
 		return whereabouts{}, err
 	}
-	r := libpeer.PeerRecord{PeerID: h.node.id, Addrs: addresses, Seq: libpeer.TimestampSeq()}
+	r := libpeer.PeerRecord{PeerID: b.node.id, Addrs: addresses, Seq: libpeer.TimestampSeq()}
 	e, err := record.Seal(&r, key)
 	if err != nil {
 		return whereabouts{}, err
 	}
 	signed, err := e.Marshal()
-	return whereabouts{h.self, reach, r.Seq, addresses, signed}, err
+	return whereabouts{b.self, reach, r.Seq, addresses, signed}, err
 }
 
 // moved lists where this host is by reach, if it listens nowhere that the charter says. A name is looked up anew by
 // whoever dials. What others see of this host only adds to the list: whom it need not be told, mayGo decides for each.
-func (h *Host) moved() map[discovery.Reach][]multiaddr.Multiaddr {
-	h.mu.Lock()
-	mine, _ := h.judge.charter.Member(h.self)
-	seen := h.seenAt()
-	h.mu.Unlock()
-	listening := h.node.addresses()
+func (b *bearings) moved() map[discovery.Reach][]multiaddr.Multiaddr {
+	mine, _ := b.members.inForce().charter.Member(b.self)
+	seen := seenAt(b.members.links())
+	listening := b.node.addresses()
 	if len(mine.Addresses) == 0 || len(listening) == 0 {
 		return nil
 	}
@@ -107,7 +136,7 @@ func (h *Host) moved() map[discovery.Reach][]multiaddr.Multiaddr {
 	out := make(map[discovery.Reach][]multiaddr.Multiaddr)
 	add := func(a multiaddr.Multiaddr) {
 		r := discovery.ReachOf(a)
-		if (r > discovery.OnMachine || h.cfg.onMachine()) && len(out[r]) < maxAddresses && len(a.String()) <= maxAddress &&
+		if (r > discovery.OnMachine || b.cfg.onMachine()) && len(out[r]) < maxAddresses && len(a.String()) <= maxAddress &&
 			!slices.ContainsFunc(out[r], a.Equal) {
 			out[r] = append(out[r], a)
 		}
@@ -140,187 +169,215 @@ func isAt(addresses []string, at multiaddr.Multiaddr) bool {
 	})
 }
 
-// signWhereabouts signs where this host is now, if that has changed, and passes it on.
-func (h *Host) signWhereabouts() {
-	own := h.moved()
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// signOwn signs where this host is now, if that has changed, and passes it on.
+func (b *bearings) signOwn() {
+	own := b.moved()
+	b.mu.Lock()
+	var fresh []passing
 	for reach, addresses := range own {
-		key := whereaboutsKey{h.self, reach}
-		if k := h.whereabouts[key]; k != nil && slices.EqualFunc(k.addresses, addresses, multiaddr.Multiaddr.Equal) {
+		key := whereaboutsKey{b.self, reach}
+		if k := b.latest[key]; k != nil && slices.EqualFunc(k.addresses, addresses, multiaddr.Multiaddr.Equal) {
 			continue
 		}
-		w, err := h.sign(reach, addresses)
+		w, err := b.sign(reach, addresses)
 		if err != nil {
-			h.log.Warn("the others are not told where this node is now", "reason", err)
+			b.log.Warn("the others are not told where this node is now", "reason", err)
 			continue
 		}
-		h.keepWhereabouts(w, h.self)
+		fresh = append(fresh, b.keep(w, b.self)...)
 	}
-	for key := range h.whereabouts { // where this host was does not lead to it any longer
-		if _, still := own[key.reach]; key.id == h.self && !still {
-			delete(h.whereabouts, key)
+	for key := range b.latest { // where this host was does not lead to it any longer
+		if _, still := own[key.reach]; key.id == b.self && !still {
+			delete(b.latest, key)
 		}
 	}
+	b.mu.Unlock()
+	b.pass(fresh)
 }
 
-// sendWhereabouts tells a member where this host is now, and where the others are that it knows of.
-func (h *Host) sendWhereabouts(l *link) {
-	h.signWhereabouts()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for key := range h.whereabouts {
-		h.owe(l, key)
+// sendTo tells a member where this host is now, and where the others are that it knows of.
+func (b *bearings) sendTo(l *link) {
+	b.signOwn()
+	b.mu.Lock()
+	begins := false
+	for key := range b.latest {
+		begins = b.owe(l, key) || begins
+	}
+	b.mu.Unlock()
+	if begins {
+		b.life.spawn(func() { b.sendOwed(l) })
 	}
 }
 
 // mayGo reports whether whereabouts are of use to the member at the other end of a link, and its business. Who sees
 // this host at the charter's address, as behind a NAT that lets calls in, needs to hear nothing of it. That is this
-// member's word, and counts for this member alone: others it cannot keep from hearing. Host.mu is held.
-func (h *Host) mayGo(w whereabouts, l *link) bool {
-	if w.id == h.self && l.seen != nil {
-		mine, _ := h.judge.charter.Member(h.self)
-		host, _ := multiaddr.SplitFirst(l.seen)
+// member's word, and counts for this member alone: others it cannot keep from hearing. mu is held.
+func (b *bearings) mayGo(w whereabouts, l *link) bool {
+	if seen, ok := l.seenAt(); ok && w.id == b.self {
+		mine, _ := b.charter.Member(b.self)
+		host, _ := multiaddr.SplitFirst(seen)
 		here := slices.ContainsFunc(w.addresses, func(a multiaddr.Multiaddr) bool {
 			first, _ := multiaddr.SplitFirst(a)
 			return first.Equal(host)
 		})
-		if isAt(mine.Addresses, l.seen) && !here {
+		if isAt(mine.Addresses, seen) && !here {
 			return false
 		}
 	}
 	return l.peer != w.id && l.may(levelCharter) && reachOver(l.conn) <= w.reach
 }
 
-// keepWhereabouts keeps the latest of a member, and passes it on when it is time. Host.mu is held.
-func (h *Host) keepWhereabouts(w whereabouts, from keys.ID) {
+// passing is whereabouts that are to be passed on when it is time.
+type passing struct {
+	key  whereaboutsKey
+	from keys.ID
+	wait time.Duration
+}
+
+// keep keeps the latest of a member. It returns what is to be passed on, nothing where that waits already. mu is held.
+func (b *bearings) keep(w whereabouts, from keys.ID) []passing {
 	key := whereaboutsKey{w.id, w.reach}
-	k := h.whereabouts[key]
+	k := b.latest[key]
 	if k == nil {
 		k = new(knownWhereabouts)
-		h.whereabouts[key] = k
+		b.latest[key] = k
 	}
 	k.whereabouts = w
-	if !k.waiting {
-		k.waiting = true
-		wait := passPause - time.Since(k.passed)
-		h.spawnHeld(func() { h.passOn(key, from, wait) })
+	if k.waiting {
+		return nil
+	}
+	k.waiting = true
+	return []passing{{key, from, passPause - time.Since(k.passed)}}
+}
+
+// pass passes whereabouts on, each when it is time.
+func (b *bearings) pass(fresh []passing) {
+	for _, p := range fresh {
+		b.life.spawn(func() { b.passOn(p) })
 	}
 }
 
 // owe has a member told the latest whereabouts of one, after what it is being told now: a link has one goroutine for
-// that, so that who does not read costs no more than a place in a list. Host.mu is held.
-func (h *Host) owe(l *link, key whereaboutsKey) {
-	if k := h.whereabouts[key]; k == nil || !h.mayGo(k.whereabouts, l) {
-		return
+// that, so that who does not read costs no more than a place in a list. It reports whether sendOwed is to begin. mu is
+// held.
+func (b *bearings) owe(l *link, key whereaboutsKey) (begins bool) {
+	if k := b.latest[key]; k == nil || !b.mayGo(k.whereabouts, l) {
+		return false
 	}
-	if l.owed == nil {
-		l.owed = make(map[whereaboutsKey]bool)
-		h.spawnHeld(func() { h.sendOwed(l) })
+	if b.owed[l] == nil {
+		b.owed[l] = make(map[whereaboutsKey]bool)
+		begins = true
 	}
-	l.owed[key] = true
+	b.owed[l][key] = true
+	return begins
 }
 
 // sendOwed sends what a link is owed until that is nothing.
-func (h *Host) sendOwed(l *link) {
+func (b *bearings) sendOwed(l *link) {
 	for {
-		h.mu.Lock()
-		var news []byte
-		for key := range l.owed {
-			if k := h.whereabouts[key]; k != nil {
-				news = k.signed
-			}
-			delete(l.owed, key)
-			break
-		}
-		if news == nil && len(l.owed) == 0 || l.Lost() != nil {
-			l.owed = nil
-			h.mu.Unlock()
+		news, more := b.nextOwed(l)
+		if !more {
 			return
 		}
-		h.mu.Unlock()
 		if news != nil {
 			l.send(kindWhereabouts, news, newsPatience)
 		}
 	}
 }
 
-// receiveWhereabouts takes what a member says of where it, or another one, is now, and passes it on. What is not signed
+// nextOwed takes one of what a link is owed, nil if it is not known any more. It is false when that was all.
+func (b *bearings) nextOwed(l *link) (news []byte, more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key := range b.owed[l] {
+		if k := b.latest[key]; k != nil {
+			news = k.signed
+		}
+		delete(b.owed[l], key)
+		break
+	}
+	if news == nil && len(b.owed[l]) == 0 || l.Lost() != nil {
+		delete(b.owed, l)
+		return nil, false
+	}
+	return news, true
+}
+
+// receive takes what a member says of where it, or another one, is now, and passes it on. What is not signed
 // by the member that it is about, is older than what is known, or is about nobody in the charter, is nothing.
-func (h *Host) receiveWhereabouts(from *link, signed []byte) {
+func (b *bearings) receive(from *link, signed []byte) {
 	w, err := decodeWhereabouts(signed)
 	if err != nil {
-		h.log.Debug("whereabouts without meaning", "from", from.name, "reason", err)
+		b.log.Debug("whereabouts without meaning", "from", from.name, "reason", err)
 		return
 	}
-	h.mu.Lock()
-	_, member := h.judge.charter.Member(w.id)
-	k := h.whereabouts[whereaboutsKey{w.id, w.reach}]
-	if !member || w.id == h.self || k != nil && k.seq >= w.seq || !from.may(levelCharter) ||
+	fresh, ok := b.take(from, w)
+	if !ok {
+		return
+	}
+	b.pass(fresh)
+	if b.members.get(w.id) != nil {
+		b.addresses.SetSigned(w.id, w.reach, w.addresses)
+	}
+}
+
+// take keeps what a member says, if it is news.
+func (b *bearings) take(from *link, w whereabouts) (fresh []passing, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, member := b.charter.Member(w.id)
+	k := b.latest[whereaboutsKey{w.id, w.reach}]
+	if !member || w.id == b.self || k != nil && k.seq >= w.seq || !from.may(levelCharter) ||
 		w.reach < reachOver(from.conn) {
-		h.mu.Unlock()
-		return
+		return nil, false
 	}
-	h.keepWhereabouts(w, from.peer)
-	known := h.members[w.id] != nil
-	h.mu.Unlock()
-	if known {
-		h.addresses.SetSigned(w.id, w.reach, w.addresses)
-	}
+	return b.keep(w, from.peer), true
 }
 
 // passOn tells all other members the latest whereabouts of one, when it is time.
-func (h *Host) passOn(key whereaboutsKey, from keys.ID, wait time.Duration) {
-	if wait > 0 {
-		timer := time.NewTimer(wait)
+func (b *bearings) passOn(p passing) {
+	if p.wait > 0 {
+		timer := time.NewTimer(p.wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-		case <-h.life.Done():
+		case <-b.life.ctx.Done():
 			return
 		}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.whereabouts[key]
+	for _, l := range b.oweAll(p, b.members.links()) { // who connects after this is told all that is known
+		b.life.spawn(func() { b.sendOwed(l) })
+	}
+}
+
+// oweAll has these members told what is passed on, and returns those for whom sendOwed is to begin.
+func (b *bearings) oweAll(p passing, links []*link) (begin []*link) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.latest[p.key]
 	if k == nil {
-		return
+		return nil
 	}
 	k.passed, k.waiting = time.Now(), false
-	for _, m := range h.members {
-		if m.link != nil && (m.info.ID != from || wait > 0) {
-			h.owe(m.link, key)
+	for _, l := range links {
+		if (l.peer != p.from || p.wait > 0) && b.owe(l, p.key) {
+			begin = append(begin, l)
 		}
 	}
+	return begin
 }
 
-// receiveSeen keeps at which address a member sees this host, and tells the member where this host is: before, it is
-// not known whether that is news there.
-func (h *Host) receiveSeen(from *link, text string) {
-	if relayed(from.conn) || !from.dialled {
-		return // who has dialled this host knows an address of it already
-	}
-	if a, err := multiaddr.NewMultiaddr(text); err == nil && len(a) == 2 {
-		if _, err := manet.ToIP(a); err == nil {
-			h.mu.Lock()
-			from.seen = a
-			h.mu.Unlock()
-			h.startPunching()
-		}
-	}
-	h.sendWhereabouts(from)
-}
-
-// seenAt lists the hosts as which other members see this one, first what most say: a few that lie do not take the place
-// of what more have seen. Host.mu is held.
-func (h *Host) seenAt() []multiaddr.Multiaddr {
+// seenAt lists the hosts as which members see this one over these links, first what most say: a few that lie do not
+// take the place of what more have seen.
+func seenAt(links []*link) []multiaddr.Multiaddr {
 	count := make(map[string]int)
 	var out []multiaddr.Multiaddr
-	for _, m := range h.members {
-		if m.link == nil || m.link.seen == nil {
+	for _, l := range links {
+		at, ok := l.seenAt()
+		if !ok {
 			continue
 		}
-		first, _ := multiaddr.SplitFirst(m.link.seen)
+		first, _ := multiaddr.SplitFirst(at)
 		if host := first.Multiaddr(); count[host.String()] == 0 {
 			out = append(out, host)
 		}

@@ -89,9 +89,7 @@ func TestForgedWhereabouts(t *testing.T) {
 	ks, _, out, forger := strayed(t)
 	mover := ks[2]
 	said := func(by, of *keys.PrivateKey, seq uint64, at string) []byte { return saidBy(t, by, of.ID(), seq, at) }
-	forger.mu.Lock()
-	l := forger.members[out.Self()].link
-	forger.mu.Unlock()
+	l := forger.members.linkOf(out.Self())
 	latest := said(mover, mover, 5, "/ip4/127.0.0.1/tcp/5")
 	changed := append([]byte(nil), latest...)
 	changed[len(changed)/2] ^= 1
@@ -180,7 +178,7 @@ func TestLiarHidesNobody(t *testing.T) {
 	out, honest, moved, liar := made(0, false), made(1, true), made(2, true), made(3, true)
 	const lied = "the lie is told"
 	liar.node.host.SetStreamHandler(protoHello, func(s network.Stream) {
-		liar.answer(lyingStream{s, func(kind uint8, body []byte) [][]byte {
+		liar.reception.answer(lyingStream{s, func(kind uint8, body []byte) [][]byte {
 			switch kind {
 			case kindSeen:
 				return [][]byte{message(t, kindSeen, encodeSeen(left)), message(t, kindProgram, encodeProgram(lied))}

@@ -255,7 +255,7 @@ func sayHello(ctx context.Context, t *testing.T, k *keys.PrivateKey, as role, to
 func helloOver(ctx context.Context, conn rawConn, k *keys.PrivateKey, as role, to *Host) (*link, error) {
 	mine := hello{version: WireVersion, role: as, instance: newInstance()}
 	if as == roleMember {
-		mine.charter = to.judge.stance
+		mine.charter = to.members.inForce().stance
 	}
 	return greeting{target: target{name: "node", id: to.Self()}, self: k.ID(), mine: mine, weigh: anyCharter,
 		heard: new(tally), now: time.Now}.exchange(ctx, conn)
@@ -349,9 +349,7 @@ func TestNoWorkerStreamsOfOthers(t *testing.T) {
 	introduce(t, h, other)
 	meetAll(t, h, other)
 	ctx := within(t)
-	other.mu.Lock()
-	l := other.members[h.Self()].link
-	other.mu.Unlock()
+	l := other.members.linkOf(h.Self())
 	wantNoStream(ctx, t, l.conn, protoWorker, nil)
 
 	j, err := DialJoin(ctx, guest, at(t, h), nil)
@@ -545,7 +543,8 @@ func TestWorkerTwins(t *testing.T) {
 		h.Self().Short(), ks[1].ID().Short()); err == nil || err.Error() != want {
 		t.Errorf("error\n%v, want\n%s", err, want)
 	}
-	if err := h.installWorker(&link{peer: ks[1].ID()}); err == nil || !strings.Contains(err.Error(), "only one may run") {
+	err = h.workers.install(&link{peer: ks[1].ID()})
+	if err == nil || !strings.Contains(err.Error(), "only one may run") {
 		t.Errorf("one that said hello before the first was in: %v", err)
 	}
 	if err := first.Send(ctx, []byte("x")); err != nil {
