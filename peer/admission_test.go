@@ -320,6 +320,33 @@ func TestTwins(t *testing.T) {
 	wantStranger(t, bank, bank.Self(), "it has this node's own key: only one node may run with it")
 }
 
+// TestTheSilentAreReplaced has a node, and a worker, come again while the last link has not ended yet, but is silent:
+// what it says to come in is no sign of life of the one before.
+func TestTheSilentAreReplaced(t *testing.T) {
+	ks := newKeys(t, 3)
+	c := draft(ks[:2])
+	cfg := config(ks[1], signed(t, c, ks))
+	cfg.Heartbeat = 10 * time.Millisecond
+	cfg.Worker, cfg.Workers = func(id keys.ID) bool { return id == ks[2].ID() }, 100
+	h := start(t, cfg)
+	ctx := within(t)
+	for k, as := range map[*keys.PrivateKey]role{ks[0]: roleMember, ks[2]: roleWorker} {
+		if _, _, err := sayHello(ctx, t, k, as, h); err != nil { // and nothing more
+			t.Fatal(err)
+		}
+		tried := time.Now()
+		for {
+			_, _, err := sayHello(ctx, t, k, as, h)
+			if err == nil {
+				break
+			}
+			if !strings.Contains(err.Error(), "only one may run") || time.Since(tried) > 100*cfg.Heartbeat {
+				t.Fatalf("role %d does not come in again: %v", as, err)
+			}
+		}
+	}
+}
+
 // TestAMemberThatStopsHasLeft: a node whose key the other side has known before is cut right after TLS, as by a member
 // that stops while it is dialled. It is not told to ask for an invitation.
 func TestAMemberThatStopsHasLeft(t *testing.T) {

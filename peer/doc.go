@@ -110,7 +110,8 @@
 //	10 where    a member's addresses of one reach, signed by it: libp2p's envelope of a peer record
 //
 // A ping goes out every second. When no byte has come on any stream for 4 s the peer counts as
-// gone and the connection is closed, so that whoever waits for it hears at once.
+// gone and the connection is closed, so that whoever waits for it hears at once. What a new connection of its key says
+// to come in does not count: it may be the peer's next process.
 //
 // Session stream. The lower id opens it and asks again until it is let in.
 //

@@ -172,7 +172,7 @@ func (l *link) Lost() *protocol.GoneError {
 
 // quietFor is how long nothing has been heard.
 func (l *link) quietFor() time.Duration {
-	last := l.heard.lastHeard()
+	last := l.heard.lastLived()
 	if last.Before(l.since) {
 		last = l.since
 	}
@@ -260,6 +260,7 @@ func (l *link) listen(o observer) string {
 		kind, body, err := readControl(l.control)
 		switch {
 		case err == nil:
+			l.heard.live()
 			if wait := pace.Reserve().Delay(); wait > 0 {
 				select {
 				case <-time.After(wait):

@@ -28,6 +28,7 @@ type meter struct {
 type tally struct {
 	in, out atomic.Int64
 	heard   atomic.Int64 // nanoseconds since meterStart; zero before the first byte
+	lived   atomic.Int64 // the same, without what comes before there is a link: another process may have sent that
 	links   atomic.Int64 // made with the peer
 }
 
@@ -56,8 +57,17 @@ func (m *meter) of(p libpeer.ID) *tally {
 }
 
 // lastHeard returns when the last byte came from the peer, the zero time if none did.
-func (t *tally) lastHeard() time.Time {
-	if ns := t.heard.Load(); ns != 0 {
+func (t *tally) lastHeard() time.Time { return meterTime(&t.heard) }
+
+// lastLived returns when the last byte came over a link to the peer, the zero time if none did.
+func (t *tally) lastLived() time.Time { return meterTime(&t.lived) }
+
+// live notes that a control message has come over a link.
+func (t *tally) live() { t.lived.Store(int64(time.Since(meterStart))) }
+
+// meterTime is a time of a tally.
+func meterTime(at *atomic.Int64) time.Time {
+	if ns := at.Load(); ns != 0 {
 		return meterStart.Add(time.Duration(ns))
 	}
 	return time.Time{}
@@ -71,14 +81,18 @@ func (m *meter) LogSentMessageStream(n int64, proto protocol.ID, p libpeer.ID) {
 }
 
 // LogRecvMessageStream counts bytes read from a stream. Whoever sends data is alive, even while
-// its heartbeats queue behind that data on a slow line.
+// its heartbeats queue behind that data on a slow line. Control messages say themselves that they have come.
 func (m *meter) LogRecvMessageStream(n int64, proto protocol.ID, p libpeer.ID) {
 	if n > 0 {
 		t := m.of(p)
 		if proto != protoHop && proto != protoStop {
 			t.in.Add(n)
 		}
-		t.heard.Store(int64(time.Since(meterStart)))
+		now := int64(time.Since(meterStart))
+		t.heard.Store(now)
+		if proto != "" && proto != protoHello && proto != protoPunch { // others are read once there is a link
+			t.lived.Store(now)
+		}
 	}
 }
 

@@ -168,7 +168,7 @@ func TestControlFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const seconds = 5
 		messages := bytes.Repeat(message(t, 99, nil), controlBurst+seconds*controlRate)
-		l := &link{control: flooded{from: bytes.NewReader(messages)}}
+		l := &link{heard: new(tally), control: flooded{from: bytes.NewReader(messages)}}
 		began := time.Now()
 		if why := l.listen(observer{}); why != "connection closed" {
 			t.Errorf("the link ends with %q", why)
