@@ -320,6 +320,43 @@ func TestTwins(t *testing.T) {
 	wantStranger(t, bank, bank.Self(), "it has this node's own key: only one node may run with it")
 }
 
+// TestTwinsAtOnce has a second process with a member's key say hello before the first one is in, and be answered after.
+func TestTwinsAtOnce(t *testing.T) {
+	ks := newKeys(t, 2)
+	cfg := config(ks[1], signed(t, draft(ks), ks))
+	cfg.Heartbeat = patience / 2 // a member counts as alive for long
+	h := start(t, cfg)
+	ctx := within(t)
+	n, conn := dialRaw(ctx, t, ks[0], h)
+	defer n.Close()
+	var first *link // at the host
+	second, err := greeting{
+		target: target{name: "node", id: h.Self()},
+		self:   ks[0].ID(),
+		mine:   hello{version: WireVersion, instance: newInstance(), charter: h.members.inForce().stance},
+		weigh: func(hello) verdict { // the host has accepted, and waits for this verdict
+			if _, _, err := sayHello(ctx, t, ks[0], roleMember, h); err != nil {
+				t.Errorf("the first: %v", err)
+			}
+			until(t, h, ks[0].ID(), "connected", func(s PeerStatus) bool { return s.Connected })
+			first = h.members.linkOf(ks[0].ID())
+			return verdict{}
+		},
+		heard: new(tally),
+		now:   time.Now,
+	}.exchange(ctx, conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.control.SetReadDeadline(time.Now().Add(patience))
+	for err == nil && h.members.linkOf(ks[0].ID()) == first {
+		_, _, err = readControl(second.control)
+	}
+	if !ended(err) || h.members.linkOf(ks[0].ID()) != first || first.Lost() != nil {
+		t.Errorf("the second reads %v, and the first lost %v", err, first.Lost())
+	}
+}
+
 // TestTheSilentAreReplaced has a node, and a worker, come again while the last link has not ended yet, but is silent:
 // what it says to come in is no sign of life of the one before.
 func TestTheSilentAreReplaced(t *testing.T) {

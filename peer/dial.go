@@ -165,9 +165,9 @@ func (d *dialler) dial(ctx context.Context, m *member, failures backoff) (*link,
 		return nil, err
 	}
 	l.source = d.addresses.Source(id, conn.RemoteMultiaddr())
-	if !d.reception.install(l) {
+	if err := d.reception.install(l); err != nil {
 		conn.Close()
-		return nil, errDuplicate
+		return nil, err
 	}
 	if err := d.addresses.Worked(id, conn.RemoteMultiaddr()); err != nil {
 		d.log.Warn("a learned address is not kept", "member", who.name, "reason", err)

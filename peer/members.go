@@ -304,20 +304,26 @@ func (ms *members) weighRival(from keys.ID, instance uint64, v verdict) verdict 
 	}
 }
 
-// install makes a link the member's link, unless another one is to be kept. It returns the one that it replaces.
-func (ms *members) install(l *link) (old *link, ok bool) {
+// install makes a link the member's link, unless another one is to be kept: of two processes that have said hello at
+// once, the one that was in first, too. It returns the link that it replaces.
+func (ms *members) install(l *link) (old *link, err error) {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	m := ms.visitor(l.peer)
-	if m == nil || m.link != nil && !supersedes(l, m.link, ms.lower(l.peer)) {
-		return nil, false
+	switch {
+	case m == nil:
+		return nil, errDuplicate
+	case m.link.isTwin(l.theirs.instance, ms.cfg.Heartbeat):
+		return nil, &refusal{text: "another node with its key is connected: only one may run"}
+	case m.link != nil && !supersedes(l, m.link, ms.lower(l.peer)):
+		return nil, errDuplicate
 	}
 	old = m.link
 	m.link, m.tried, m.refused, m.said, m.program, m.otherWire = l, true, "", nil, "", false
 	l.heard.links.Add(1)
 	ms.weighLink(m, l, l.theirs.charter)
 	ms.notify(m)
-	return old, true
+	return old, nil
 }
 
 // remove takes a link that has ended off its member. It reports whether the member is forgotten with it.

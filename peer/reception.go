@@ -37,24 +37,24 @@ func (r *reception) greet(ctx context.Context, who target, conn network.Conn, j 
 	}.exchange(ctx, conn)
 }
 
-// install makes a link the member's link, unless another one is to be kept, and opens the connection to streams.
-func (r *reception) install(l *link) bool {
+// install makes a link the member's link and opens the connection to streams, unless another one is to be kept.
+func (r *reception) install(l *link) error {
 	p := l.conn.RemotePeer()
 	if !r.members.isMember(p) {
-		return false
+		return errDuplicate
 	}
 	if err := admit(r.node.limits, p); err != nil {
 		r.log.Warn("a member has no more streams than a stranger", "member", l.name, "reason", err)
 	}
-	old, ok := r.members.install(l)
-	if !ok {
-		return false
+	old, err := r.members.install(l)
+	if err != nil {
+		return err
 	}
 	r.admissions.decide(l.conn, l)
 	if old != nil {
 		old.end("replaced by a newer connection")
 	}
-	return true
+	return nil
 }
 
 // answer is the acceptor's side of a hello. It runs as long as the link does.
@@ -169,10 +169,7 @@ func (r *reception) accept(s network.Stream) (*link, error) {
 	case levelWorker:
 		return l, r.workers.install(l)
 	default:
-		if !r.install(l) {
-			return nil, errDuplicate
-		}
-		return l, nil
+		return l, r.install(l)
 	}
 	l.level.Store(uint32(levelJoin))
 	r.admissions.decide(conn, l)
