@@ -30,18 +30,6 @@ type lifetime struct {
 	state hostState
 }
 
-// base is what the parts of a host stand on. None of it is replaced once the host is made.
-type base struct {
-	cfg       Config
-	self      keys.ID
-	life      *lifetime
-	node      *node
-	meter     *meter
-	members   *members
-	addresses *discovery.AddressBook
-	log       *slog.Logger
-}
-
 func newLifetime() *lifetime {
 	l := &lifetime{started: make(chan struct{}), stopped: make(chan struct{})}
 	l.ctx, l.end = context.WithCancel(context.Background())
@@ -83,4 +71,16 @@ func (l *lifetime) spawn(work func()) {
 func (l *lifetime) wait() {
 	l.reach(stateClosed) // nobody enters after this: the lock orders enter's look at ctx against the wait
 	l.serving.Wait()
+}
+
+// base is what the parts of a host stand on. None of it is replaced once the host is made.
+type base struct {
+	cfg       Config
+	self      keys.ID
+	life      *lifetime
+	node      *node
+	meter     *meter
+	members   *members
+	addresses *discovery.AddressBook
+	log       *slog.Logger
 }
