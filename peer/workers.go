@@ -111,7 +111,9 @@ func (w *workers) place(c network.Conn) {
 // weigh looks at a worker's hello beside the workers that are there, and gives it its share.
 func (w *workers) weigh(over network.Conn, from keys.ID, instance uint64) verdict {
 	places := w.places()
+	w.mu.Lock()
 	twin, full := w.rivals(from, instance, places)
+	w.mu.Unlock()
 	switch {
 	case twin != nil:
 		return refused(fault.Fault{Code: fault.CodeTwin, Names: []string{from.Short()}},
@@ -130,10 +132,8 @@ func (w *workers) weigh(over network.Conn, from keys.ID, instance uint64) verdic
 }
 
 // rivals returns the link of another process with the same key, if there is one that lives, and reports whether others
-// have all the places.
+// have all the places. mu is held.
 func (w *workers) rivals(from keys.ID, instance uint64, places int) (twin *link, full bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	old := w.by[from]
 	if old.isTwin(instance, w.cfg.Heartbeat) {
 		return old, false
@@ -145,20 +145,19 @@ func (w *workers) rivals(from keys.ID, instance uint64, places int) (twin *link,
 func (w *workers) install(l *link) error {
 	places := w.places()
 	w.mu.Lock()
-	old, came := w.by[l.peer], "" // since the verdict
-	switch {
-	case old.isTwin(l.theirs.instance, w.cfg.Heartbeat):
-		came = "another worker with its key is connected: only one may run"
-	case old == nil && len(w.by) >= places:
-		came = "all places of workers are taken"
+	old := w.by[l.peer]
+	twin, full := w.rivals(l.peer, l.theirs.instance, places) // since the verdict
+	if twin == nil && !full {
+		l.level.Store(uint32(levelWorker))
+		w.by[l.peer] = l
 	}
-	if came != "" {
-		w.mu.Unlock()
-		return &refusal{text: came}
-	}
-	l.level.Store(uint32(levelWorker))
-	w.by[l.peer] = l
 	w.mu.Unlock()
+	switch {
+	case twin != nil:
+		return &refusal{text: "another worker with its key is connected: only one may run"}
+	case full:
+		return &refusal{text: "all places of workers are taken"}
+	}
 	w.admissions.decide(l.conn, l)
 	if old != nil {
 		old.end("replaced by a newer connection")
