@@ -13,12 +13,12 @@ import (
 // Approved is approvals of a proposed job that are not enough yet: all of them.
 type Approved struct{ Approvals []string }
 
-func (e Approved) decide(s standing) (move, error) {
+func (e Approved) decide(s *standing) (move, error) {
 	if err := s.proposed(); err != nil {
 		return move{}, err
 	}
 	s.record.Pending = &Pending{e.Approvals}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // proposed refuses a consent to a job that does not wait for one.
@@ -35,23 +35,23 @@ type Consented struct {
 	Data keys.Hash
 }
 
-func (e Consented) decide(s standing) (move, error) {
+func (e Consented) decide(s *standing) (move, error) {
 	if err := s.proposed(); err != nil {
 		return move{}, err
 	}
 	r := &s.record
 	r.Renewed = r.Renewed || r.Damaged
 	r.State, r.Reason, r.Damaged, r.Data, r.Consent, r.Pending = Agreed, "", false, e.Data, e.By, nil
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Countersigned is the contract with the signatures of all parties.
 type Countersigned struct{ Contract contract.InForce }
 
-func (e Countersigned) decide(s standing) (move, error) {
+func (e Countersigned) decide(s *standing) (move, error) {
 	s.inForce = e.Contract
 	text := e.Contract.Contract().Text()
-	return move{next: s, first: []write{save(ContractFile, text), save(ContractCopy, text)}}, nil
+	return move{first: []write{save(ContractFile, text), save(ContractCopy, text)}}, nil
 }
 
 // Opened is a session, before anything is sent in it: each number once. Closes is 0 but of a closing session, where it
@@ -61,7 +61,7 @@ type Opened struct {
 	Now            time.Time
 }
 
-func (e Opened) decide(s standing) (move, error) {
+func (e Opened) decide(s *standing) (move, error) {
 	name, r := s.contract.Job.Name, &s.record
 	switch {
 	case s.ending != nil || r.State.Final():
@@ -80,7 +80,7 @@ func (e Opened) decide(s standing) (move, error) {
 	}
 	r.State, r.Reason, r.Session = Running, "", e.Number
 	s.trouble.why = nil
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Stored is this party's part of a session over columns, which it keeps from now on, and its report. Part is nil where
@@ -90,12 +90,12 @@ type Stored struct {
 	Part, Report []byte
 }
 
-func (e Stored) decide(s standing) (move, error) {
+func (e Stored) decide(s *standing) (move, error) {
 	if err := s.opened(e.Session); err != nil {
 		return move{}, err
 	}
 	s.record.Stored = e.Session
-	m := move{next: s}
+	m := move{}
 	if e.Part != nil {
 		m.first = append(m.first, save(Draft(e.Session), e.Part))
 	}
@@ -115,11 +115,11 @@ func (s *standing) opened(session uint32) error {
 // Kept is that a closing session keeps the part of an earlier one.
 type Kept struct{ From, To uint32 }
 
-func (e Kept) decide(s standing) (move, error) {
+func (e Kept) decide(s *standing) (move, error) {
 	if err := s.opened(e.To); err != nil || s.contract.Job.Task == contract.TaskPredict {
-		return move{next: s}, err
+		return move{}, err
 	}
-	return move{next: s, first: []write{s.copyOf(Draft(e.From), Draft(e.To))}}, nil
+	return move{first: []write{s.copyOf(Draft(e.From), Draft(e.To))}}, nil
 }
 
 // Lost is that what a session kept is damaged: another session makes it anew. Session is 0 where the part is not.
@@ -128,7 +128,7 @@ type Lost struct {
 	Why     error
 }
 
-func (e Lost) decide(s standing) (move, error) {
+func (e Lost) decide(s *standing) (move, error) {
 	m := move{}
 	if e.Session > 0 {
 		m.first = append(m.first, setAside(Draft(e.Session), e.Why))
@@ -139,7 +139,6 @@ func (e Lost) decide(s standing) (move, error) {
 	if e.Session == 0 || e.Session == s.record.Stored {
 		s.record.Stored = 0
 	}
-	m.next = s
 	return m, nil
 }
 
@@ -149,28 +148,28 @@ type Finished struct {
 	Report  []byte
 }
 
-func (e Finished) decide(s standing) (move, error) {
+func (e Finished) decide(s *standing) (move, error) {
 	if err := s.opened(e.Session); err != nil {
 		return move{}, err
 	}
 	s.record.Finished, s.record.Deaths = e.Session, Deaths{}
-	return move{next: s, first: []write{save(ReportFile, e.Report)}}, nil
+	return move{first: []write{save(ReportFile, e.Report)}}, nil
 }
 
 // Recorded is how long the transcript is when a session has ended, in bytes. It only grows.
 type Recorded struct{ Bytes int64 }
 
-func (e Recorded) decide(s standing) (move, error) {
+func (e Recorded) decide(s *standing) (move, error) {
 	s.record.Recorded = e.Bytes
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Known is of how many rows the receiver of a sealed prediction had the scores.
 type Known struct{ Rows int64 }
 
-func (e Known) decide(s standing) (move, error) {
+func (e Known) decide(s *standing) (move, error) {
 	s.record.Known = e.Rows
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Shown moves a job that has not ended to a state that commits to nothing: a node that cannot write it shows it all the
@@ -180,21 +179,21 @@ type Shown struct {
 	Reason string
 }
 
-func (e Shown) decide(s standing) (move, error) {
+func (e Shown) decide(s *standing) (move, error) {
 	if !s.record.State.Final() {
 		s.record.State, s.record.Reason = e.State, e.Reason
 	}
-	return move{next: s, late: true}, nil
+	return move{late: true}, nil
 }
 
 // Remarked is what is said of a job that stands still.
 type Remarked struct{ Reason string }
 
-func (e Remarked) decide(s standing) (move, error) {
+func (e Remarked) decide(s *standing) (move, error) {
 	if s.record.State != Running && !s.record.State.Final() {
 		s.record.Reason = e.Reason
 	}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // How long a party with a fault of its own does not come to another session: a while, and longer each time.
@@ -210,22 +209,22 @@ type Broken struct {
 	Now time.Time
 }
 
-func (e Broken) decide(s standing) (move, error) {
+func (e Broken) decide(s *standing) (move, error) {
 	t := &s.trouble
 	t.why, t.own = e.Why, e.Own
 	if e.Own != nil {
 		t.since, t.lasts = e.Now, min(max(2*t.lasts, ailLeast), ailMost)
 	}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Died is that the node was ended in the middle of a session. Mark is of the checkpoints that it left.
 type Died struct{ Mark keys.Hash }
 
-func (e Died) decide(s standing) (move, error) {
+func (e Died) decide(s *standing) (move, error) {
 	r := &s.record
 	if !s.inSession() {
-		return move{next: s}, nil
+		return move{}, nil
 	}
 	if e.Mark != r.Deaths.Mark {
 		r.Deaths.InARow = 0
@@ -234,7 +233,7 @@ func (e Died) decide(s standing) (move, error) {
 	if r.Deaths.Hold() {
 		r.State, r.Reason = Paused, s.heldReason()
 	}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // inSession reports whether a record on the disk says that a session is on, which ends of every other kind than a
@@ -249,7 +248,7 @@ func (s *standing) inSession() bool {
 // or, with Short, since the job takes more memory than the node has.
 type Resumed struct{ Short bool }
 
-func (e Resumed) decide(s standing) (move, error) {
+func (e Resumed) decide(s *standing) (move, error) {
 	name, r := s.contract.Job.Name, &s.record
 	switch {
 	case s.ending != nil:
@@ -265,7 +264,7 @@ func (e Resumed) decide(s standing) (move, error) {
 		r.Reason = ""
 	}
 	s.trouble = trouble{}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Signs is this party's signature under an ending that says that the job is done. What it signs of a session is on its
@@ -275,7 +274,7 @@ type Signs struct {
 	Digest keys.Hash
 }
 
-func (e Signs) decide(s standing) (move, error) {
+func (e Signs) decide(s *standing) (move, error) {
 	r := &s.record
 	switch {
 	case e.Ending.Outcome != contract.OutcomeDone:
@@ -292,17 +291,17 @@ func (e Signs) decide(s standing) (move, error) {
 		return move{}, faults.Errorf(fault.CodeUnsigned, "this party has signed another end of session %d", e.Ending.Session)
 	}
 	r.SignedSession, r.Signed = e.Ending.Session, e.Ending.Hash()
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Awaits is an ending of a job that is done at all others while a session is still on here.
 type Awaits struct{ Ending *contract.Ending }
 
-func (e Awaits) decide(s standing) (move, error) {
+func (e Awaits) decide(s *standing) (move, error) {
 	if s.ending == nil {
 		s.awaited = e.Ending
 	}
-	return move{next: s}, nil
+	return move{}, nil
 }
 
 // Ended is an ending in force. Nothing becomes of one that the ending which stands beats.
@@ -314,7 +313,7 @@ type Ended struct {
 	Now    time.Time
 }
 
-func (e Ended) decide(s standing) (move, error) {
+func (e Ended) decide(s *standing) (move, error) {
 	if err := e.Ending.InForce(s.contract); err != nil {
 		return move{}, err
 	}
@@ -327,13 +326,13 @@ func (e Ended) decide(s standing) (move, error) {
 		alike := before.Outcome == e.Ending.Outcome && (done && over || !done && before.By == e.Ending.By)
 		neverBegan := done && over && before.By == s.config.Self && s.record.Session == 0
 		if !e.Ending.Beats(before) || alike || neverBegan {
-			return move{next: s}, nil
+			return move{}, nil
 		}
 	}
 	s.ending = e.Ending
 	s.record.State, s.record.Ended = State(e.Ending.Outcome), e.Now
 	s.record.Reason = withAdded(Reason(s.contract, e.Ending, s.config.Self, e.Cause), e.Adds)
-	m := move{next: s, late: true, later: []write{promote(s)}} // the ending is on the disk, and is read before the record
+	m := move{late: true, later: []write{promote(*s)}} // the ending is on the disk, and is read before the record
 	if e.Report != nil {
 		m.first = append(m.first, save(ReportFile, e.Report))
 	}
@@ -357,26 +356,26 @@ func (e Ended) decide(s standing) (move, error) {
 // Removed is the word of the owner that what the job left goes. A crash in between is made good when the node starts.
 type Removed struct{ Now time.Time }
 
-func (e Removed) decide(s standing) (move, error) {
+func (e Removed) decide(s *standing) (move, error) {
 	if err := s.removable(); err != nil {
 		return move{}, err
 	}
 	s.record.Removed = e.Now
-	return move{next: s, effects: []Effect{{Do: Clear}}}, nil
+	return move{effects: []Effect{{Do: Clear}}}, nil
 }
 
 // Shed is that nothing works any more on a job that has ended: what is large of it goes from memory, and stays on the
 // disk.
 type Shed struct{}
 
-func (Shed) decide(s standing) (move, error) {
+func (Shed) decide(s *standing) (move, error) {
 	if s.ending == nil || s.brief {
-		return move{next: s}, nil
+		return move{}, nil
 	}
 	c, err := s.contract.Brief()
 	if err != nil {
 		return move{}, err
 	}
 	s.contract, s.brief, s.inForce = c, true, contract.InForce{}
-	return move{next: s}, nil
+	return move{}, nil
 }

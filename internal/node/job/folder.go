@@ -149,6 +149,6 @@ func Again(folder string) error {
 	}
 	s := standing{config: new(Config), record: r}
 	s.record.State, s.record.Reason, s.record.Stored, s.record.Finished = Agreed, "", 0, 0
-	record, err := s.written(standing{record: r})
+	record, err := s.written(&standing{record: r})
 	return cmp.Or(err, errors.Join(v.Remove(EndingFile), v.Remove(ReportFile), record(Folder{v}), v.Close()))
 }

@@ -83,8 +83,9 @@ type trouble struct {
 
 // Event is something that happens to a job. Those of this package are all there are.
 type Event interface {
-	// decide says what the event does to a job that has come to s, or why it may not happen.
-	decide(s standing) (move, error)
+	// decide makes of what a job has come to what it comes to by the event, and says what is written and what follows, or
+	// why the event may not happen: then s counts for nothing.
+	decide(s *standing) (move, error)
 }
 
 // Effect is what the caller of Apply has to do, once the event counts.
@@ -108,12 +109,11 @@ const (
 	Clear                // erase what a job leaves that its owner has removed
 )
 
-// move is what an event does to a job.
+// move is what an event does beside what the job comes to.
 type move struct {
-	next    standing
-	first   []write // on the disk before next counts: with an error nothing has happened
-	late    bool    // next counts whatever becomes of the record's write
-	later   []write // next counts whatever becomes of these, which go before the record's
+	first   []write // on the disk before the event counts: with an error nothing has happened
+	late    bool    // the event counts whatever becomes of the record's write
+	later   []write // and whatever becomes of these, which go before the record's
 	effects []Effect
 }
 
@@ -178,7 +178,8 @@ func promote(s standing) write {
 func (j *Job) Apply(e Event) ([]Effect, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	m, err := e.decide(j.now)
+	before, next := j.now, j.now
+	m, err := e.decide(&next)
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +188,15 @@ func (j *Job) Apply(e Event) ([]Effect, error) {
 			return nil, err
 		}
 	}
-	record, err := m.next.written(j.now)
+	record, err := next.written(&before)
 	if err == nil && !m.late {
 		err = record(j.disk)
 	}
 	if err != nil {
 		return nil, err
 	}
-	before := j.now
-	j.now = m.next
-	j.signal(before)
+	j.now = next
+	j.signal(&before)
 	for _, w := range m.later {
 		err = errors.Join(err, w(j.disk))
 	}
@@ -213,7 +213,7 @@ func (j *Job) Apply(e Event) ([]Effect, error) {
 const maxReason = 2000
 
 // written completes the record, and returns how it is written: nothing where it is as it was.
-func (s *standing) written(before standing) (write, error) {
+func (s *standing) written(before *standing) (write, error) {
 	s.record.Reason = wording.Line(s.record.Reason, maxReason)
 	if s.record == before.record {
 		return func(Disk) error { return nil }, nil
@@ -224,7 +224,7 @@ func (s *standing) written(before standing) (write, error) {
 }
 
 // signal closes the channels of what has come about.
-func (j *Job) signal(before standing) {
+func (j *Job) signal(before *standing) {
 	if j.now.isOver() && !before.isOver() {
 		close(j.over)
 	}
@@ -256,7 +256,11 @@ func (j *Job) at() standing {
 }
 
 // Contract returns the job's contract, of which nothing may be changed; of a job that is shed the brief one.
-func (j *Job) Contract() *contract.Contract { return j.at().contract }
+func (j *Job) Contract() *contract.Contract {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.now.contract
+}
 
 // Brief reports whether the contract in memory is the brief one.
 func (j *Job) Brief() bool { return j.at().brief }

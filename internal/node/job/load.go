@@ -22,14 +22,14 @@ func New(d Disk, folder string, config Config, c *contract.Contract, r Record) *
 // newJob is a job that has come to s.
 func newJob(d Disk, s standing) *Job {
 	j := &Job{disk: d, over: make(chan struct{}), final: make(chan struct{}), now: s}
-	j.signal(standing{})
+	j.signal(new(standing))
 	return j
 }
 
 // Create keeps a job for the first time, in a folder that need not be in its place yet.
 func Create(d Disk, config Config, c *contract.Contract, r Record) error {
 	s := standing{config: &config, contract: c, record: r}
-	record, err := s.written(standing{})
+	record, err := s.written(new(standing))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *standing) readRecord(d Disk) error {
 	if err := d.SetAside(RecordFile, err); err != nil {
 		return err
 	}
-	record, err := s.written(standing{})
+	record, err := s.written(new(standing))
 	if err != nil {
 		return err
 	}

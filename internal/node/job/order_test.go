@@ -60,8 +60,8 @@ func (w *world) apply(i int, e Event) error {
 		return err
 	}
 	after, wrong := before, error(nil)
-	if m, refused := e.decide(before); refused == nil {
-		after = m.next
+	if _, refused := e.decide(&after); refused != nil {
+		after = before
 	}
 	w.restart(i)
 	if got := w.jobs[i].at(); !committed(got, before) && !committed(got, after) {

@@ -3,7 +3,6 @@ package job
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +35,13 @@ func States() []State {
 }
 
 // Final reports whether nothing changes a job any more that is in this state, here and by this program.
-func (s State) Final() bool { return slices.Index(States(), s) >= slices.Index(States(), Done) }
+func (s State) Final() bool {
+	switch s {
+	case Done, Cancelled, Refused, Failed, Expired, Unread:
+		return true
+	}
+	return false
+}
 
 // Record is what is kept of a job beside its contract and its ending.
 //
