@@ -51,24 +51,30 @@ func TestFilesAreCounted(t *testing.T) {
 func TestNothingAfterTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		name string
+		last slot // how the other shard stands in the end
 		end  func(t *testing.T, r *run)
 	}{
-		{"all is done", func(t *testing.T, r *run) {
+		{"all is done", slot{record: record{Latest: 7, Done: 7}}, func(t *testing.T, r *run) {
 			if _, err := r.answer(Request{Ended: true, Done: []uint32{1, 7}}); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		{"the run has ended", func(_ *testing.T, r *run) { r.close() }},
+		{"the run has ended", slot{record: record{Latest: 7, Done: 7}}, func(_ *testing.T, r *run) { r.slots.finish() }},
+		{"the run has ended in a session", slot{record: record{Latest: 7}, running: true}, func(_ *testing.T, r *run) {
+			r.slots.finish()
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newSharded(t)
-			l.run.records = []record{{Latest: 1, Done: 1}, {Latest: 7, Done: 7}}
+			known := l.run.slots
+			known.list[0].record, known.list[1].record = record{Latest: 1, Done: 1}, record{Latest: 7, Done: 7}
 			own, err := l.run.answer(Request{Offers: []Offer{{Shard: 1, Generation: 8}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.run.records[1] = record{Latest: 7, Done: 7}
-			if err := saveRecord(l.run.Vault, 1, l.run.records[1]); err != nil {
+			c.last.shard, c.last.offered = l.shards[1], known.list[1].offered
+			known.list[1] = c.last
+			if err := saveRecord(l.run.Vault, 1, c.last.record); err != nil {
 				t.Fatal(err)
 			}
 			c.end(t, l.run)
@@ -81,15 +87,16 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			}
 			h := &hearing{run: l.run, shard: 1, contract: shardContract(t, l, 1, 7), folder: t.TempDir(), begun: true}
 			l.run.Check = func(int, []byte) error { return nil }
-			l.run.ResultFile = recordFile // it would be written over the record
+			known.resultFile = recordFile // it would be written over the record
 			if err := os.WriteFile(filepath.Join(h.folder, TranscriptFile), make([]byte, 32), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := h.done([]byte("late"), Traffic{}); err == nil {
 				t.Error("a result that came late was kept")
 			}
-			if rec, err := loadRecord(l.run.Vault, 1); err != nil || !reflect.DeepEqual(rec, l.run.records[1]) || rec.Done != 7 {
-				t.Errorf("the record is %+v and on the disk %+v: %v", l.run.records[1], rec, err)
+			rec, err := loadRecord(l.run.Vault, 1)
+			if err != nil || !reflect.DeepEqual(rec, known.list[1].record) || !reflect.DeepEqual(rec, c.last.record) {
+				t.Errorf("the record is %+v and on the disk %+v: %v", known.list[1].record, rec, err)
 			}
 		})
 	}
@@ -224,28 +231,28 @@ func TestAKeyHasOneSession(t *testing.T) {
 	at := place{h, 1}
 	c := shardContract(t, l, 1, 4)
 	key := c.Parties[l.run.Self].ID
-	first := s.workers[at]
-	first.key = key
-	s.workers[place{h, 0}].key = key
+	first := s.desk.workers[at]
+	s.desk.ready(first, key)
+	s.desk.ready(s.desk.workers[place{h, 0}], key)
 	f := inForce(t, l, c)
-	if err := l.run.session(1, f); err == nil || err.Error() != "begun" {
+	if err := l.run.session(at, f); err == nil || err.Error() != "begun" {
 		t.Fatalf("the first session: %v", err)
 	}
 	if o := <-first.order; o.kind != OrderAgain {
 		t.Errorf("the worker is told %q", o.kind)
 	}
 	for shard := range 2 {
-		if err := l.run.session(shard, f); err == nil || !strings.Contains(err.Error(), "key had a session") {
+		if err := l.run.session(place{h, shard}, f); err == nil || !strings.Contains(err.Error(), "key had a session") {
 			t.Errorf("a second session with the key, at shard %d: %v", shard, err)
 		}
 	}
-	delete(s.workers, at)
+	s.desk.leave(at, first)
 	err := s.serveWorker(t.Context(), keys.ID{}, &script{}, &Ready{Job: "job", Shard: 1, Of: 2, Key: key})
 	if err == nil || !strings.Contains(err.Error(), "ready with a key that had a session") {
 		t.Errorf("a worker with the key of a session: %v", err)
 	}
-	s.workers[at] = &worker{key: l.worker(t).ID(), order: make(chan order, 1), gone: make(chan struct{})}
-	if s.order(at, first, order{kind: OrderWork}) || len(s.workers[at].order) > 0 {
+	second := s.desk.come(at)
+	if s.desk.send(at, first, order{kind: OrderWork}) || len(second.order) > 0 {
 		t.Error("a worker has the task of the one whose place it has taken")
 	}
 }
@@ -267,7 +274,7 @@ func TestRelaysAreOfTheOwnShard(t *testing.T) {
 	}
 	over, end := context.WithCancel(t.Context())
 	end() // a stream that is taken ends at once
-	s.relays[session] = &relay{at: place{h, 1}, ctx: over, mesh: silentMesh{}, peers: peers, taken: make([]bool, 3)}
+	s.relays.Store(session, &relay{at: place{h, 1}, ctx: over, mesh: silentMesh{}, peers: peers, taken: make([]bool, 3)})
 	for id, want := range map[keys.ID]string{{2}: "that of shard 0, not of shard 1", {3}: "is of job",
 		{4}: "no longer one"} {
 		err := s.serveRelay(t.Context(), id, &script{}, &Relay{Session: session, Party: 1})
@@ -407,8 +414,15 @@ func TestNothingStays(t *testing.T) {
 	stop()
 	l.works.Wait()
 	for p, s := range l.services {
-		if len(s.workers)+len(s.runs)+len(s.relays) > 0 {
-			t.Errorf("party %d has %d workers, %d runs and %d relays", p, len(s.workers), len(s.runs), len(s.relays))
+		var left []any
+		note := func(key, _ any) bool {
+			left = append(left, key)
+			return true
+		}
+		s.runs.Range(note)
+		s.relays.Range(note)
+		if len(s.desk.workers)+len(left) > 0 {
+			t.Errorf("party %d has %d workers, and runs and relays %v", p, len(s.desk.workers), left)
 		}
 	}
 }

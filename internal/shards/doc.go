@@ -3,9 +3,13 @@
 //
 //	another party's node ── mesh of the shard's session ── node ── streams ── worker
 //	                                                        │
-//	                                                        ├─ Service   which workers are there, and what they are told
+//	                                                        ├─ Service   a worker's stream from its first word on
+//	                                                        ├─ desk      which workers are there, and what they are told
 //	                                                        ├─ run       one job's shards in one session of the job
+//	                                                        ├─ slots     what is known of them, and on the disk
 //	                                                        └─ relay     frames of a worker to and from the others' nodes
+//
+// Desk, slots and relay each have the lock of what they know, and call none of the others.
 //
 // A worker knows its own node alone. It draws a key for one session and says that it is ready; the node signs a
 // delegation for that key. When all parties have, the shard's contract follows from the job's and the delegations

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -185,4 +187,23 @@ func receiveBytes(ctx context.Context, f Frames, size, most int64) ([]byte, erro
 	b.Grow(int(size))
 	err := ReceiveData(ctx, f, &b, size)
 	return b.Bytes(), err
+}
+
+// receiveFile receives a file that is not there yet.
+func receiveFile(ctx context.Context, f Frames, path string, size int64) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = ReceiveData(ctx, f, file, size)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
 }

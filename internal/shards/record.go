@@ -46,6 +46,13 @@ type record struct {
 	Result   keys.Hash `cbor:"7,keyasint"` // see resultHash: a file of another generation is not the result
 }
 
+// disk keeps a job's files by name. A vault.Vault is one.
+type disk interface {
+	Load(name string) ([]byte, error)
+	Save(name string, data []byte) error
+	Path(name string) string
+}
+
 // resultHash is the hash of what a shard came to.
 func resultHash(data []byte) keys.Hash { return keys.HashOf("hanse shard result v1", data) }
 
@@ -56,24 +63,24 @@ func recordFile(shard int) string { return fmt.Sprintf("%s%05d", recordPrefix, s
 func IsRecord(name string) bool { return strings.HasPrefix(name, recordPrefix) }
 
 // loadRecord reads the record of a shard; of one that no session was of it is zero.
-func loadRecord(v *vault.Vault, shard int) (r record, err error) {
-	data, err := v.Load(recordFile(shard))
+func loadRecord(d disk, shard int) (r record, err error) {
+	data, err := d.Load(recordFile(shard))
 	if err != nil || data == nil {
 		return r, err
 	}
 	if err := control.Decode(data, &r); err != nil {
-		return r, &vault.DamagedError{Path: v.Path(recordFile(shard)), Why: err.Error()}
+		return r, &vault.DamagedError{Path: d.Path(recordFile(shard)), Why: err.Error()}
 	}
 	return r, nil
 }
 
 // saveRecord writes the record of a shard.
-func saveRecord(v *vault.Vault, shard int, r record) error {
+func saveRecord(d disk, shard int, r record) error {
 	data, err := cbor.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return v.Save(recordFile(shard), data)
+	return d.Save(recordFile(shard), data)
 }
 
 // Session is what all parties know of the session of a shard that is done.

@@ -71,19 +71,14 @@ func newSharded(t testing.TB) *sharded {
 	s := New(Config{Key: l.keys[1], Now: func() time.Time { return l.now }, Log: slog.New(slog.DiscardHandler),
 		Open: nil, Job: func(string) (Job, error) { return Job{Contract: c.Hash(), Shards: 2}, nil }})
 	for i := range l.shards {
-		s.workers[place{c.Hash(), i}] = &worker{key: l.worker(t).ID(), order: make(chan order, 1), gone: make(chan struct{})}
+		s.desk.ready(s.desk.come(place{c.Hash(), i}), l.worker(t).ID())
 	}
-	l.run = &run{service: s, ctx: canceled(), news: make(chan struct{}, 1), ended: make(chan struct{}),
-		heard: make(chan struct{}, 1), records: make([]record, 2), running: make([]uint32, 2), offered: make([]keys.ID, 2),
-		rows: make([]int, 2), Work: Work{Contract: l.job, Self: 1, Vault: v, Shards: l.shards, Disclose: operations}}
+	l.run = &run{service: s, ctx: t.Context(), heard: make(chan struct{}, 1),
+		Work: Work{Contract: l.job, Self: 1, Vault: v, Shards: l.shards, Disclose: operations, ResultFile: result}}
+	if l.run.slots, err = openSlots(v, &l.run.Work); err != nil {
+		t.Fatal(err)
+	}
 	return l
-}
-
-// canceled is the life of a run that begins no session.
-func canceled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }
 
 // worker draws the key of a worker.
@@ -164,14 +159,14 @@ func TestALyingCoordinatorIsRefused(t *testing.T) {
 
 	_, err = l.run.answer(Request{Ended: true, Done: []uint32{1, 7}})
 	want(err, "generation 1 of shard 0 is said to be done, here it is 0")
-	l.run.records = []record{{Latest: 1, Done: 1}, {Latest: 7, Done: 7}}
+	l.run.slots.list[0].record, l.run.slots.list[1].record = record{Latest: 1, Done: 1}, record{Latest: 7, Done: 7}
 	_, err = l.run.answer(Request{Ended: true, Done: []uint32{1, 4}})
 	want(err, "generation 4 of shard 1 is said to be done, here it is 7")
 	if _, err = l.run.answer(Request{Ended: true, Done: []uint32{1, 7}}); err != nil {
 		t.Error(err)
 	}
 	select {
-	case <-l.run.ended:
+	case <-l.run.slots.ended:
 	default:
 		t.Error("the coordinator's last word did not end the run")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,45 +45,13 @@ var ErrNoJob = errors.New("this node has no such job")
 // Service serves a node's workers. Its methods may be called concurrently.
 type Service struct {
 	config Config
-
-	mu      sync.Mutex
-	workers map[place]*worker
-	runs    map[keys.Hash]*run
-	done    map[place]bool      // shards that are done at all parties
-	over    map[keys.Hash]order // of contracts that have ended or all of whose shards are done: what workers are told
-	relays  map[protocol.SessionID]*relay
-	used    map[keys.ID]bool // workers' keys that had a session: each has one
-}
-
-// place is a shard of a job, for which there is one worker at a time.
-type place struct {
-	contract keys.Hash
-	shard    int
-}
-
-// worker is one that is connected.
-type worker struct {
-	frames Frames
-	key    keys.ID // that it has drawn for its next session
-	busy   bool    // a session of it is under way
-	order  chan order
-	gone   chan struct{} // closed when it is connected no more
-}
-
-// order is what a worker is told, and who hears what it says then.
-type order struct {
-	kind string
-	text string // of a refusal
-	task []byte
-	said func(s Said, data func(most int64) ([]byte, error), file func(path string) error) error
+	desk   *desk
+	runs   sync.Map // keys.Hash of a contract: its *run
+	relays sync.Map // protocol.SessionID: its *relay
 }
 
 // New makes a service.
-func New(c Config) *Service {
-	return &Service{config: c, workers: make(map[place]*worker), runs: make(map[keys.Hash]*run),
-		done: make(map[place]bool), over: make(map[keys.Hash]order), relays: make(map[protocol.SessionID]*relay),
-		used: make(map[keys.ID]bool)}
-}
+func New(c Config) *Service { return &Service{config: c, desk: newDesk()} }
 
 // Serve serves one stream that a worker has opened, until it or ctx ends.
 func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
@@ -93,8 +62,8 @@ func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
 	switch {
 	case err != nil:
 	case h.Version != Version:
-		err = s.refuse(ctx, f, OrderRefused, fmt.Sprintf("the worker speaks version %d of its node's messages, the node "+
-			"version %d: run one version of the program at both", h.Version, Version))
+		err = refuse(ctx, f, Order{Kind: OrderRefused, Text: fmt.Sprintf("the worker speaks version %d of its node's "+
+			"messages, the node version %d: run one version of the program at both", h.Version, Version)})
 	case h.Ready != nil:
 		err = s.serveWorker(ctx, from, f, h.Ready)
 	case h.Relay != nil:
@@ -103,6 +72,138 @@ func (s *Service) Serve(ctx context.Context, from keys.ID, f Frames) {
 	if err != nil && ctx.Err() == nil {
 		s.config.Log.Debug("a worker's stream ended", "worker", from.Short(), "error", err)
 	}
+}
+
+// serveWorker has a worker work on its shard, session after session, until the shard is done at all parties.
+func (s *Service) serveWorker(ctx context.Context, from keys.ID, f Frames, r *Ready) error {
+	at, last := s.admit(from, r)
+	if last.Kind != "" {
+		return refuse(ctx, f, last)
+	}
+	w := s.desk.come(at)
+	if w == nil {
+		return refuse(ctx, f, Order{Kind: OrderBusy, Text: fmt.Sprintf("shard %d has a worker already: two at the same time "+
+			"would each undo what the other does", r.Shard)})
+	}
+	defer s.desk.leave(at, w)
+	for {
+		if r.Key.IsZero() || r.Shard != at.shard {
+			return fmt.Errorf("a worker of shard %d says that it is ready for shard %d, or without a key", at.shard, r.Shard)
+		}
+		if err := s.serves(from, at); err != nil {
+			return refuse(ctx, f, Order{Kind: OrderRefused, Text: err.Error()})
+		}
+		if !s.desk.ready(w, r.Key) {
+			return fmt.Errorf("a worker of shard %d says that it is ready with a key that had a session", at.shard)
+		}
+		if run := s.run(at.contract); run != nil {
+			run.slots.wake()
+		}
+		var o order
+		select {
+		case o = <-w.order:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := SendMessage(ctx, f, Order{Kind: o.kind, Text: o.text, Size: int64(len(o.task))}); err != nil ||
+			o.kind == OrderDone || o.kind == OrderRefused {
+			return err
+		}
+		if o.kind == OrderWork {
+			if err := runWorker(ctx, f, o); err != nil {
+				return err
+			}
+		}
+		var h Hello
+		if err := ReceiveMessage(ctx, f, &h); err != nil {
+			return err
+		}
+		if h.Ready == nil {
+			return errors.New("a worker did not say that it is ready")
+		}
+		r = h.Ready
+	}
+}
+
+// admit finds the place that a worker has come for, or the one order for a worker that cannot have one.
+func (s *Service) admit(from keys.ID, r *Ready) (at place, last Order) {
+	job, err := s.config.Job(r.Job)
+	switch {
+	case errors.Is(err, ErrNoJob): // it may be proposed yet
+		return at, Order{Kind: OrderBusy, Text: err.Error()}
+	case err != nil:
+		return at, Order{Kind: OrderRefused, Text: err.Error()}
+	}
+	at = place{job.Contract, r.Shard}
+	if err := s.serves(from, at); err != nil {
+		return at, Order{Kind: OrderRefused, Text: err.Error()}
+	}
+	switch {
+	case job.Shards == 0:
+		last = Order{Kind: OrderRefused, Text: fmt.Sprintf("job %.8s has no shards: its text does not say shards",
+			job.Contract)}
+	case r.Of != job.Shards:
+		last = Order{Kind: OrderRefused, Usage: true, Text: fmt.Sprintf("the job has %d shards, and this worker was started "+
+			"for one of %d", job.Shards, r.Of)}
+	case r.Shard < 0 || r.Shard >= job.Shards:
+		last = Order{Kind: OrderRefused, Usage: true, Text: fmt.Sprintf("there is no shard %d: the job has shards 0 to %d",
+			r.Shard, job.Shards-1)}
+	case job.Done:
+		last = Order{Kind: OrderDone}
+	}
+	return at, last
+}
+
+// refuse gives a worker its one order. Its text says, to the node's log too, why the worker cannot be of use.
+func refuse(ctx context.Context, f Frames, o Order) error {
+	err := SendMessage(ctx, f, o)
+	if o.Text != "" {
+		err = errors.Join(err, errors.New(o.Text))
+	}
+	return err
+}
+
+// runWorker gives a worker its task and hears what it says, until its session is over.
+func runWorker(ctx context.Context, f Frames, o order) (err error) {
+	defer func() {
+		if err != nil {
+			o.said(Said{Kind: SaidFailed, Text: err.Error()}, nil, nil)
+		}
+	}()
+	if err := SendData(ctx, f, bytes.NewReader(o.task), int64(len(o.task))); err != nil {
+		return err
+	}
+	for {
+		var said Said
+		if err := ReceiveMessage(ctx, f, &said); err != nil {
+			return err
+		}
+		said.Text = wording.Line(said.Text, maxText)
+		data := func(most int64) ([]byte, error) { return receiveBytes(ctx, f, said.Size, most) }
+		file := func(path string) error { return receiveFile(ctx, f, path, said.Size) }
+		if err := o.said(said, data, file); err != nil {
+			return err
+		}
+		if said.Kind == SaidResult || said.Kind == SaidFailed {
+			return nil
+		}
+	}
+}
+
+// serveRelay passes frames of one stream until one of its ends, or the session, is over.
+func (s *Service) serveRelay(ctx context.Context, from keys.ID, f Frames, to *Relay) error {
+	found, _ := s.relays.Load(to.Session)
+	r, _ := found.(*relay)
+	if r == nil || to.Party < 0 || to.Party >= len(r.peers) || r.peers[to.Party].IsZero() {
+		return fmt.Errorf("a stream for party %d of session %x, which is not under way", to.Party, to.Session[:4])
+	}
+	if err := s.serves(from, r.at); err != nil {
+		return fmt.Errorf("a stream for party %d of session %x: %w", to.Party, to.Session[:4], err)
+	}
+	if !r.take(to.Party) {
+		return fmt.Errorf("a second stream for party %d of session %x", to.Party, to.Session[:4])
+	}
+	return r.serve(ctx, f, to.Party)
 }
 
 // serves refuses a worker whose key is not that of a place.
@@ -122,171 +223,11 @@ func (s *Service) serves(from keys.ID, at place) error {
 	return nil
 }
 
-// refuse tells a worker why it cannot be of use, or not now.
-func (s *Service) refuse(ctx context.Context, f Frames, kind, text string) error {
-	return errors.Join(SendMessage(ctx, f, Order{Kind: kind, Text: text}), errors.New(text))
-}
-
-// misused tells a worker that it was started with the wrong arguments.
-func (s *Service) misused(ctx context.Context, f Frames, text string) error {
-	return errors.Join(SendMessage(ctx, f, Order{Kind: OrderRefused, Text: text, Usage: true}), errors.New(text))
-}
-
-// serveWorker has a worker work on its shard, session after session, until the shard is done at all parties.
-func (s *Service) serveWorker(ctx context.Context, from keys.ID, f Frames, r *Ready) error {
-	job, err := s.config.Job(r.Job)
-	switch {
-	case errors.Is(err, ErrNoJob): // it may be proposed yet
-		return s.refuse(ctx, f, OrderBusy, err.Error())
-	case err != nil:
-		return s.refuse(ctx, f, OrderRefused, err.Error())
-	}
-	at := place{job.Contract, r.Shard}
-	if err := s.serves(from, at); err != nil {
-		return s.refuse(ctx, f, OrderRefused, err.Error())
-	}
-	switch {
-	case job.Shards == 0:
-		return s.refuse(ctx, f, OrderRefused, fmt.Sprintf("job %.8s has no shards: its text does not say shards",
-			job.Contract))
-	case r.Of != job.Shards:
-		return s.misused(ctx, f, fmt.Sprintf("the job has %d shards, and this worker was started for one of %d",
-			job.Shards, r.Of))
-	case r.Shard < 0 || r.Shard >= job.Shards:
-		return s.misused(ctx, f, fmt.Sprintf("there is no shard %d: the job has shards 0 to %d", r.Shard,
-			job.Shards-1))
-	case job.Done:
-		return SendMessage(ctx, f, Order{Kind: OrderDone})
-	}
-	w := &worker{frames: f, order: make(chan order, 1), gone: make(chan struct{})}
-	s.mu.Lock()
-	if s.workers[at] != nil {
-		s.mu.Unlock()
-		return s.refuse(ctx, f, OrderBusy, fmt.Sprintf("shard %d has a worker already: two at the same time would each "+
-			"undo what the other does", r.Shard))
-	}
-	s.workers[at] = w
-	over, ended := s.over[job.Contract]
-	if !ended && s.done[at] {
-		over, ended = order{kind: OrderDone}, true
-	}
-	s.mu.Unlock()
-	if ended {
-		w.order <- over
-	}
-	defer func() {
-		s.mu.Lock()
-		delete(s.workers, at)
-		s.mu.Unlock()
-		close(w.gone)
-	}()
-	for {
-		if r.Key.IsZero() || r.Shard != at.shard {
-			return fmt.Errorf("a worker of shard %d says that it is ready for shard %d, or without a key", at.shard, r.Shard)
-		}
-		if err := s.serves(from, at); err != nil {
-			return s.refuse(ctx, f, OrderRefused, err.Error())
-		}
-		s.mu.Lock()
-		used := s.used[r.Key]
-		if !used {
-			w.key, w.busy = r.Key, false
-		}
-		s.mu.Unlock()
-		if used {
-			return fmt.Errorf("a worker of shard %d says that it is ready with a key that had a session", at.shard)
-		}
-		s.notify(job.Contract)
-		var o order
-		select {
-		case o = <-w.order:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := SendMessage(ctx, f, Order{Kind: o.kind, Text: o.text, Size: int64(len(o.task))}); err != nil ||
-			o.kind == OrderDone || o.kind == OrderRefused {
-			return err
-		}
-		if o.kind == OrderWork {
-			if err := s.runWorker(ctx, w, o); err != nil {
-				return err
-			}
-		}
-		var h Hello
-		if err := ReceiveMessage(ctx, f, &h); err != nil {
-			return err
-		}
-		if h.Ready == nil {
-			return errors.New("a worker did not say that it is ready")
-		}
-		r = h.Ready
-	}
-}
-
-// runWorker gives a worker its task and hears what it says, until its session is over.
-func (s *Service) runWorker(ctx context.Context, w *worker, o order) (err error) {
-	defer func() {
-		if err != nil {
-			o.said(Said{Kind: SaidFailed, Text: err.Error()}, nil, nil)
-		}
-	}()
-	if err := SendData(ctx, w.frames, bytes.NewReader(o.task), int64(len(o.task))); err != nil {
-		return err
-	}
-	for {
-		var said Said
-		if err := ReceiveMessage(ctx, w.frames, &said); err != nil {
-			return err
-		}
-		said.Text = wording.Line(said.Text, maxText)
-		data := func(most int64) ([]byte, error) { return receiveBytes(ctx, w.frames, said.Size, most) }
-		file := func(path string) error { return receiveFile(ctx, w.frames, path, said.Size) }
-		if err := o.said(said, data, file); err != nil {
-			return err
-		}
-		if said.Kind == SaidResult || said.Kind == SaidFailed {
-			return nil
-		}
-	}
-}
-
-// notify has the run of a contract look again at what there is to do.
-func (s *Service) notify(contract keys.Hash) {
-	s.mu.Lock()
-	r := s.runs[contract]
-	s.mu.Unlock()
-	if r != nil {
-		select {
-		case r.news <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// order gives the worker of a shard an order, if it is there still: one that has come in its place has another key.
-func (s *Service) order(at place, w *worker, o order) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.workers[at] != w {
-		return false
-	}
-	select {
-	case w.order <- o:
-		return true
-	default:
-		return false
-	}
-}
-
-// release tells the worker of a shard, and whoever comes for it later, that there is nothing more to do.
-func (s *Service) release(at place) {
-	s.mu.Lock()
-	s.done[at] = true
-	w := s.workers[at]
-	s.mu.Unlock()
-	if w != nil {
-		s.order(at, w, order{kind: OrderDone})
-	}
+// run returns the run of a contract that is under way, nil where there is none.
+func (s *Service) run(contract keys.Hash) *run {
+	found, _ := s.runs.Load(contract)
+	r, _ := found.(*run)
+	return r
 }
 
 // End tells all workers of a job that there is nothing more to do: why the job has ended, or, where why is empty, that
@@ -296,26 +237,7 @@ func (s *Service) End(contract keys.Hash, why string) {
 	if why != "" {
 		last = order{kind: OrderRefused, text: why}
 	}
-	s.mu.Lock()
-	s.over[contract] = last
-	for at := range s.done {
-		if at.contract == contract {
-			delete(s.done, at)
-		}
-	}
-	var idle []*worker
-	for at, w := range s.workers {
-		if at.contract == contract {
-			idle = append(idle, w)
-		}
-	}
-	s.mu.Unlock()
-	for _, w := range idle {
-		select {
-		case w.order <- last:
-		default:
-		}
-	}
+	s.desk.end(contract, last)
 }
 
 // Progress is how a job's shards stand at this node.
@@ -335,25 +257,12 @@ func (p *Progress) String() string {
 // Progress tells how the shards of a job stand, of which it has so many. Before a run none counts as done.
 func (s *Service) Progress(contract keys.Hash, of int) Progress {
 	p := Progress{Of: of, Workers: []int{}}
-	s.mu.Lock()
-	r, over := s.runs[contract], s.over[contract]
-	there := make([]bool, of)
-	for at := range s.workers {
-		if at.contract == contract {
-			there[at.shard] = true
+	there, over := s.desk.at(contract, of)
+	done := slices.Repeat([]bool{over}, of)
+	if r := s.run(contract); r != nil {
+		for i, slot := range r.slots.now() {
+			done[i] = slot.Done > 0
 		}
-	}
-	s.mu.Unlock()
-	done := make([]bool, of)
-	for i := range done {
-		done[i] = over.kind == OrderDone
-	}
-	if r != nil {
-		r.mu.Lock()
-		for i, rec := range r.records {
-			done[i] = rec.Done > 0
-		}
-		r.mu.Unlock()
 	}
 	for i := range of {
 		if done[i] {
