@@ -253,10 +253,11 @@ func (w *world) answersNow(p, shard int) {
 // isTold has a party hear that a generation is done at all.
 func (w *world) isTold(p int, o Offer) {
 	m := w.members[p]
-	if m.slots.isDone(o) != nil {
+	s := m.slots.now()[o.Shard]
+	if s.isDone(o.Generation) != nil {
 		return
 	}
-	if s := m.slots.now()[o.Shard]; s.Done != o.Generation || o.Generation == 0 || m.sessions[o.Shard] != nil {
+	if s.Done != o.Generation || o.Generation == 0 || m.sessions[o.Shard] != nil {
 		w.t.Fatalf("party %d takes it that %+v is done, and it is %+v", p, o, s)
 	}
 	m.desk.release(place{w.job, o.Shard})

@@ -431,7 +431,7 @@ func (r *run) release(o Offer) error {
 	if o.Shard < 0 || o.Shard >= len(r.Shards) {
 		return fmt.Errorf("shard %d is said to be done, there are %d", o.Shard, len(r.Shards))
 	}
-	if err := r.slots.isDone(o); err != nil {
+	if err := r.slots.now()[o.Shard].isDone(o.Generation); err != nil {
 		return err
 	}
 	r.service.desk.release(r.at(o.Shard))

@@ -43,43 +43,18 @@ func (r *run) session(at place, f contract.InForce) error {
 	if err != nil {
 		return err
 	}
-	again := func(err error) error {
+	var passing *relay
+	task, maxFiles, err := r.task(at.shard, c)
+	if err == nil {
+		passing, err = r.open(ctx, at, c)
+	}
+	if err != nil {
 		r.service.desk.send(at, w, order{kind: OrderAgain})
 		return err
 	}
-	peers := make([]keys.ID, len(c.Parties))
-	var others []keys.ID
-	for i, p := range r.Contract.Contract().Parties {
-		if i != r.Self {
-			peers[i] = p.ID
-			others = append(others, p.ID)
-		}
-	}
-	work, err := r.Task(at.shard)
-	if err != nil {
-		r.slots.fail(err)
-		return again(err)
-	}
-	id := SessionID(c)
-	opening, stop := context.WithTimeout(ctx, openTime)
-	mesh, err := r.service.config.Open(opening, id, others)
-	stop()
-	if err != nil {
-		return again(err)
-	}
-	defer mesh.Close()
-	passing := &relay{at: at, ctx: ctx, mesh: mesh, peers: peers, taken: make([]bool, len(peers))}
-	r.service.relays.Store(id, passing)
-	defer r.service.relays.Delete(id)
-	task, err := cbor.Marshal(Task{Contract: r.Contract.Contract().Text(), Shard: c.Text(), Session: id, Self: r.Self,
-		Work: work, Consent: r.Consent, Part: r.Parts[at.shard], Payloads: r.Payloads})
-	if err != nil {
-		return again(err)
-	}
-	maxFiles, err := filesOf(c, r.Self, r.Payloads)
-	if err != nil {
-		return again(err)
-	}
+	defer passing.mesh.Close()
+	r.service.relays.Store(SessionID(c), passing)
+	defer r.service.relays.Delete(SessionID(c))
 	over := make(chan error, 1)
 	h := &hearing{run: r, shard: at.shard, contract: c, folder: r.Vault.Path(Path(at.shard, c.Shard.Generation)),
 		maxFiles: maxFiles, over: over}
@@ -101,31 +76,45 @@ func (r *run) session(at place, f contract.InForce) error {
 	return err
 }
 
+// task is what the worker of a shard's session is given, and how many bytes of files it may hand in.
+func (r *run) task(shard int, c *contract.Contract) (task []byte, maxFiles int64, err error) {
+	work, err := r.Task(shard)
+	if err != nil {
+		r.slots.fail(err)
+		return nil, 0, err
+	}
+	task, err = cbor.Marshal(Task{Contract: r.Contract.Contract().Text(), Shard: c.Text(), Session: SessionID(c),
+		Self: r.Self, Work: work, Consent: r.Consent, Part: r.Parts[shard], Payloads: r.Payloads})
+	if err != nil {
+		return nil, 0, err
+	}
+	maxFiles, err = filesOf(c, r.Self, r.Payloads)
+	return task, maxFiles, err
+}
+
+// open joins the other parties' nodes in a shard's session, which ends with ctx.
+func (r *run) open(ctx context.Context, at place, c *contract.Contract) (*relay, error) {
+	peers := make([]keys.ID, len(c.Parties))
+	var others []keys.ID
+	for i, p := range r.Contract.Contract().Parties {
+		if i != r.Self {
+			peers[i] = p.ID
+			others = append(others, p.ID)
+		}
+	}
+	opening, stop := context.WithTimeout(ctx, openTime)
+	defer stop()
+	mesh, err := r.service.config.Open(opening, SessionID(c), others)
+	if err != nil {
+		return nil, err
+	}
+	return &relay{at: at, ctx: ctx, mesh: mesh, peers: peers, taken: make([]bool, len(peers))}, nil
+}
+
 // SessionID names the session of a shard to the transport.
 func SessionID(c *contract.Contract) protocol.SessionID {
 	h := c.Hash()
 	return protocol.SessionID(keys.HashOf("hanse shard session v1", h[:]))
-}
-
-// filesOf is more bytes than the files of a shard's session have at a party, of which so many may be of payloads.
-func filesOf(c *contract.Contract, self int, payloads int64) (int64, error) {
-	frames, bytes, err := c.Passing(self)
-	return sessionFiles + filesOfFrames(c, frames, bytes, payloads), err
-}
-
-// filesOfFrames is what files have of so many frames with so many bytes, of which so many may be kept.
-func filesOfFrames(c *contract.Contract, frames, bytes, payloads int64) int64 {
-	files := frames * frameFiles
-	if c.Job.Record == contract.RecordFull {
-		files += min(2*bytes, payloads) // what is received may be told of once more where it opens
-	}
-	return files
-}
-
-// NeedsDisk is about how many bytes of disk a worker of a party takes for the files of its session.
-func NeedsDisk(c *contract.Contract, party int) (int64, error) {
-	frames, bytes, err := c.ShardPassing(party)
-	return sessionFiles + filesOfFrames(c, frames, bytes, math.MaxInt64)/int64(c.Job.Shards), err
 }
 
 // hearing hears what a worker says of its session.
@@ -256,4 +245,25 @@ func headOf(path string) (head keys.Hash, err error) {
 		return head, fmt.Errorf("transcript %s has %d bytes: %w", path, info.Size(), err)
 	}
 	return head, nil
+}
+
+// NeedsDisk is about how many bytes of disk a worker of a party takes for the files of its session.
+func NeedsDisk(c *contract.Contract, party int) (int64, error) {
+	frames, bytes, err := c.ShardPassing(party)
+	return sessionFiles + filesOfFrames(c, frames, bytes, math.MaxInt64)/int64(c.Job.Shards), err
+}
+
+// filesOf is more bytes than the files of a shard's session have at a party, of which so many may be of payloads.
+func filesOf(c *contract.Contract, self int, payloads int64) (int64, error) {
+	frames, bytes, err := c.Passing(self)
+	return sessionFiles + filesOfFrames(c, frames, bytes, payloads), err
+}
+
+// filesOfFrames is what files have of so many frames with so many bytes, of which so many may be kept.
+func filesOfFrames(c *contract.Contract, frames, bytes, payloads int64) int64 {
+	files := frames * frameFiles
+	if c.Job.Record == contract.RecordFull {
+		files += min(2*bytes, payloads) // what is received may be told of once more where it opens
+	}
+	return files
 }

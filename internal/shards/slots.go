@@ -105,13 +105,6 @@ func (s *slots) stop(shard int) {
 	s.wake()
 }
 
-// isDone refuses a generation that is not what a shard came to here.
-func (s *slots) isDone(o Offer) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.list[o.Shard].isDone(o.Generation)
-}
-
 // end is the coordinator's last word, which must be what this party knows.
 func (s *slots) end(done []uint32) error {
 	s.mu.Lock()
