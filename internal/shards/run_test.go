@@ -74,7 +74,8 @@ func newSharded(t testing.TB) *sharded {
 		s.desk.ready(s.desk.come(place{c.Hash(), i}), l.worker(t).ID())
 	}
 	l.run = &run{service: s, ctx: t.Context(), heard: make(chan struct{}, 1),
-		Work: Work{Contract: l.job, Self: 1, Vault: v, Shards: l.shards, Disclose: operations, ResultFile: result}}
+		Work: Work{Contract: l.job, Self: 1, Vault: v, Shards: l.shards, Disclose: operations, ResultFile: result,
+			Task: func(int) ([]byte, error) { return nil, errors.New("no session begins here") }}}
 	if l.run.slots, err = openSlots(v, &l.run.Work); err != nil {
 		t.Fatal(err)
 	}
