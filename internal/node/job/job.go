@@ -196,13 +196,13 @@ func (j *Job) Apply(e Event) ([]Effect, error) {
 		return nil, err
 	}
 	j.now = next
-	j.signal(&before)
 	for _, w := range m.later {
 		err = errors.Join(err, w(j.disk))
 	}
 	if m.late {
 		err = errors.Join(err, record(j.disk))
 	}
+	j.signal(&before) // now that what it has come to can be read
 	if err != nil {
 		m.effects = append([]Effect{{Do: Complain, Err: err}}, m.effects...)
 	}

@@ -425,3 +425,35 @@ func TestTheFolderOfAJob(t *testing.T) {
 		t.Errorf("put back it is %+v", back.Record())
 	}
 }
+
+// TestTheEndIsSaidWhenThePartIsThere: who waits for the end of a job finds this party's part in its place.
+func TestTheEndIsSaidWhenThePartIsThere(t *testing.T) {
+	m := newMembers(t, false)
+	d := &watchedDisk{memory: newMemory()}
+	j := m.create(t, 1, d)
+	d.watch = func(name string) {
+		select {
+		case <-j.Final():
+			t.Errorf("%s is written after the end was said", name)
+		default:
+		}
+	}
+	mustApply(t, j, m.life(t)...)
+	<-j.Final()
+	if d.files["model.hanse"] == nil {
+		t.Error("there is no part")
+	}
+}
+
+// watchedDisk says what is saved.
+type watchedDisk struct {
+	*memory
+	watch func(name string)
+}
+
+func (d *watchedDisk) Save(name string, data []byte) error {
+	if d.watch != nil {
+		d.watch(name)
+	}
+	return d.memory.Save(name, data)
+}
