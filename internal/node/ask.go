@@ -24,65 +24,24 @@ type asker struct {
 	slots  chan struct{} // of the calls of ask
 }
 
-// place is where another party stands in a session.
-type place int
-
-const (
-	placeEnded place = iota // its part is done
-	placeAway               // nobody can say
-	placeOn                 // it is in it
-	placeLeft               // it has left it, and is there for another
-)
-
-// placeIn asks another party where it stands in a session.
-func (n *asker) placeIn(ctx context.Context, s *jobState, p contract.Party, number uint32) place {
-	var r standing
-	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.Contract().Hash()}, &r, nil)
-	switch {
-	case err != nil:
-		return placeAway
-	case r.Ending != nil || r.Finished >= number:
-		return placeEnded
-	case r.On && r.Session == number:
-		return placeOn
+// call asks a party once. What it says of itself is an error that names it and carries its code.
+func (n *asker) call(ctx context.Context, p contract.Party, method string, request, response any) error {
+	data, err := cbor.Marshal(request)
+	if err != nil {
+		return err
 	}
-	return placeLeft
-}
-
-// askTime bounds one question to a party that may be gone.
-const askTime = 10 * time.Second
-
-// askOnce asks a party for its consent to a contract in force, once. With a signature it is there, and stands by it.
-func (n *asker) askOnce(ctx context.Context, s *jobState, party int) (consentResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	var r consentResponse
-	p := s.Contract().Members()[party]
-	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.Text())}, &r)
-	if !errors.Is(err, context.Canceled) {
-		s.watched.answered(p.Name, r.Signature != nil || r.Ending != nil, err)
+	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
+	var remote *protocol.RemoteError
+	if errors.As(err, &remote) {
+		return faults.SaidBy(p.Name, remote.Fault)
 	}
-	return r, err
-}
-
-// atOnce is how many parties are called at the same time.
-const atOnce = 16
-
-// eachOther runs f for every party but this one, several at a time, and returns when all are done.
-func (n *asker) eachOther(c *contract.Contract, f func(i int)) {
-	var calls sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i, p := range c.Parties {
-		if p.ID == n.config.Key.ID() {
-			continue
-		}
-		slots <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
+	if err != nil {
+		return err
 	}
-	calls.Wait()
+	if err := control.Decode(answer, response); err != nil {
+		return faults.Errorf(fault.CodeDeviation, "%s answers %s by a %v", p.Name, method, err)
+	}
+	return nil
 }
 
 // atParty asks a party once, or does what it would do when it is this one.
@@ -95,6 +54,9 @@ func (n *asker) atParty(ctx context.Context, s *jobState, p contract.Party, meth
 	defer cancel()
 	return n.call(calling, p, method, request, response)
 }
+
+// askedAtOnce is how many parties are sent a question at the same time: a contract goes to each.
+const askedAtOnce = 64
 
 // retryEvery is how often an absent or undecided party is asked again.
 const retryEvery = 300 * time.Millisecond
@@ -129,9 +91,6 @@ func (n *asker) ask(ctx context.Context, p contract.Party, method string, reques
 	}
 }
 
-// askedAtOnce is how many parties are sent a question at the same time: a contract goes to each.
-const askedAtOnce = 64
-
 // askOne calls a party as one of the few that are asked at the same time. Whoever has not answered after askTime makes
 // room for the next, and is waited for without a place: a member that answers nothing holds up no other.
 func (n *asker) askOne(ctx context.Context, p contract.Party, method string, request, response any) error {
@@ -155,6 +114,78 @@ func (n *asker) together(ctx context.Context, parties []contract.Party, f func(c
 		}
 	}
 	return calls.Wait()
+}
+
+// eachOther runs f for every party but this one, several at a time, and returns when all are done.
+func (n *asker) eachOther(c *contract.Contract, f func(i int)) {
+	var calls sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for i, p := range c.Parties {
+		if p.ID == n.config.Key.ID() {
+			continue
+		}
+		slots <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	calls.Wait()
+}
+
+// atOnce is how many parties are called at the same time.
+const atOnce = 16
+
+// askOnce asks a party for its consent to a contract in force, once. With a signature it is there, and stands by it.
+func (n *asker) askOnce(ctx context.Context, s *jobState, party int) (consentResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	var r consentResponse
+	p := s.Contract().Members()[party]
+	err := n.call(ctx, p, methodConsent, consentRequest{Contract: string(s.Text())}, &r)
+	if !errors.Is(err, context.Canceled) {
+		s.watched.answered(p.Name, r.Signature != nil || r.Ending != nil, err)
+	}
+	return r, err
+}
+
+// askTime bounds one question to a party that may be gone.
+const askTime = 10 * time.Second
+
+// placeIn asks another party where it stands in a session.
+func (n *asker) placeIn(ctx context.Context, s *jobState, p contract.Party, number uint32) place {
+	var r standing
+	err := n.atParty(ctx, s, p, methodStanding, standingRequest{s.Contract().Hash()}, &r, nil)
+	switch {
+	case err != nil:
+		return placeAway
+	case r.Ending != nil || r.Finished >= number:
+		return placeEnded
+	case r.On && r.Session == number:
+		return placeOn
+	}
+	return placeLeft
+}
+
+// place is where another party stands in a session.
+type place int
+
+const (
+	placeEnded place = iota // its part is done
+	placeAway               // nobody can say
+	placeOn                 // it is in it
+	placeLeft               // it has left it, and is there for another
+)
+
+// othersOf lists the parties but this node.
+func (n *asker) othersOf(c *contract.Contract) []contract.Party {
+	var others []contract.Party
+	for _, p := range c.Members() {
+		if p.ID != n.config.Key.ID() {
+			others = append(others, p)
+		}
+	}
+	return others
 }
 
 // oneAtATime has a listener hear one event after the other.
@@ -188,35 +219,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-// othersOf lists the parties but this node.
-func (n *asker) othersOf(c *contract.Contract) []contract.Party {
-	var others []contract.Party
-	for _, p := range c.Members() {
-		if p.ID != n.config.Key.ID() {
-			others = append(others, p)
-		}
-	}
-	return others
-}
-
-// call asks a party once. What it says of itself is an error that names it and carries its code.
-func (n *asker) call(ctx context.Context, p contract.Party, method string, request, response any) error {
-	data, err := cbor.Marshal(request)
-	if err != nil {
-		return err
-	}
-	answer, err := n.config.Transport.Call(ctx, p.ID, method, data)
-	var remote *protocol.RemoteError
-	if errors.As(err, &remote) {
-		return faults.SaidBy(p.Name, remote.Fault)
-	}
-	if err != nil {
-		return err
-	}
-	if err := control.Decode(answer, response); err != nil {
-		return faults.Errorf(fault.CodeDeviation, "%s answers %s by a %v", p.Name, method, err)
-	}
-	return nil
 }

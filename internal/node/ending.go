@@ -21,52 +21,141 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// partDomain separates digests of model parts from all others.
-const partDomain = "hanse model part v1"
-
-// partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The
-// salt follows from the node's key: whoever sees the digest can test no guess by it.
-func (n *keeper) partDigest(s *jobState) (keys.Hash, error) {
-	var data []byte
-	var err error
-	if job := s.Contract().Job; job.Task == contract.TaskPredict {
-		if job.OpenTo != s.Self() || job.Requests > 0 {
-			return keys.Hash{}, nil
-		}
-		if data, err = os.ReadFile(s.vault.Path(jobs.ScoresFile)); errors.Is(err, fs.ErrNotExist) {
-			err = &vault.DamagedError{Path: s.vault.Path(jobs.ScoresFile), Why: "it was written there and is gone"}
-		}
-	} else if !job.OverClients() {
-		var name string
-		if data, name, err = s.Part(); err == nil && data == nil {
-			err = &vault.DamagedError{Path: s.vault.Path(name), Why: "it is not there"}
-		}
-	} else if data, err = s.vault.Load(clients.ServerFile); data == nil && err == nil {
-		return keys.Hash{}, nil // a client
-	}
-	if err != nil {
-		return keys.Hash{}, err
-	}
-	h := s.Contract().Hash()
-	salt := keys.HashOf("hanse part salt v1", n.config.Key.Sign("hanse part salt v1", h[:]))
-	return keys.HashOf(partDomain, salt[:], h[:], data), nil
+// apply has an event happen to a job, and carries out what follows from it.
+func (n *keeper) apply(s *jobState, e job.Event) error {
+	effects, err := s.Apply(e)
+	n.carryOut(s, effects)
+	return err
 }
 
-// checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where
-// they differ.
-func (n *keeper) checkPart(s *jobState, file string) error {
-	ending := s.Ending()
-	if ending == nil || ending.Outcome != contract.OutcomeDone {
-		return faults.Errorf(fault.CodeUnsigned, "job %q is not done at this node yet: hanse result %s --wait waits for it",
-			s.Contract().Job.Name, s.Contract().Job.Name)
+// carryOut does what follows from an event.
+func (n *keeper) carryOut(s *jobState, effects []job.Effect) {
+	name := s.Contract().Job.Name
+	for _, e := range effects {
+		var err error
+		switch e.Do {
+		case job.Complain: // what is not in order yet comes into order when the node starts again
+			n.config.Log.Error("not all of what came of a job could be stored; it stands all the same", "job", name,
+				"error", e.Err)
+		case job.Spread:
+			n.spread(s)
+		case job.Stop:
+			n.sessions.stopSession(s)
+		case job.Tidy:
+			err = n.erase(s)
+		case job.Announce:
+			n.announce(s, e.Ending)
+		case job.Forget:
+			err = n.forgetOldest(s.Contract().Job.Proposer)
+		case job.Clear:
+			err = s.clearRemoved()
+		}
+		if err != nil {
+			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", name, "error", err)
+		}
 	}
-	digest, err := n.partDigest(s)
-	if err != nil {
+}
+
+// spread sends the ending that stands to the others.
+func (n *keeper) spread(s *jobState) {
+	if !s.spreading.CompareAndSwap(false, true) {
+		return
+	}
+	n.life.work.Go(func() {
+		defer s.spreading.Store(false)
+		n.sendEnding(n.life.ctx, s)
+	})
+}
+
+// erase erases what a job that has ended no longer needs.
+func (n *keeper) erase(s *jobState) error {
+	err := columns.Clean(s.vault)
+	n.workers.endWorkers(s)
+	n.accounts.strike(s)
+	s.counted.forget()
+	return err
+}
+
+// announce tells the owner how a job ended.
+func (n *keeper) announce(s *jobState, e *contract.Ending) {
+	c := s.Contract()
+	if e.Outcome != contract.OutcomeDone {
+		n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventError, Text: job.EndingText(c, e, s.Self())})
+		return
+	}
+	report, err := s.loadReport()
+	if report == nil || err != nil { // it was kept with the ending: the disk is failing
+		report = s.missed()
+	}
+	n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds),
+		Report: report})
+}
+
+// forgetOldest removes the oldest jobs of a proposer that ended before their first session, where they are too many.
+func (n *keeper) forgetOldest(proposer string) error {
+	n.forgetting.Lock()
+	defer n.forgetting.Unlock()
+	its := slices.DeleteFunc(n.roster.allJobs(), func(s *jobState) bool {
+		return s.Contract().Job.Proposer != proposer || !n.forgettable(s) || n.endsSeries(s)
+	})
+	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
+	var errs []error
+	for _, s := range its[:max(0, len(its)-maxEndedEach)] {
+		h := s.Contract().Hash()
+		folder := n.roster.jobFolder(h)
+		old := folder + ".old" + durable.Suffix // a crash leaves the folder whole, or under a name that is swept up
+		if err := os.Rename(folder, old); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		n.roster.drop(h)
+		errs = append(errs, durable.SyncDir(filepath.Dir(folder)), s.vault.Close(), os.RemoveAll(old))
+	}
+	return errors.Join(errs...)
+}
+
+// forgettable reports whether a job is one of another member's that ended before its first session here, so that
+// nothing of it counts for a bound, or could be audited. A job that is done elsewhere stays.
+func (n *keeper) forgettable(s *jobState) bool {
+	r, e := s.Record(), s.Ending()
+	return e != nil && e.Outcome != contract.OutcomeDone && r.Session == 0 && !r.Damaged && !r.Renewed &&
+		s.Contract().Job.Proposer != s.Self()
+}
+
+// Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take
+// it when they are back. A proposal of another member's is refused by it.
+func (n *keeper) Cancel(h keys.Hash, reason string) error {
+	s, ok := n.roster.job(h)
+	if !ok {
+		return fmt.Errorf("this node has no job %s", h.Short())
+	}
+	if e := s.Ending(); e != nil {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, e.Outcome)
+	}
+	if e := s.Awaited(); e != nil {
+		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel",
+			s.Contract().Job.Name), n.adopt(s, e))
+	}
+	if state := s.State(); state.Final() {
+		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, state)
+	}
+	if err := CheckReason(reason); err != nil {
 		return err
 	}
-	if digest != ending.Part(s.Self()) {
-		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the " +
-			"job was done; put a copy of that back, or run the job anew"}
+	outcome := contract.OutcomeCancelled
+	if s.State() == job.Proposed && s.Contract().Job.Proposer != s.Self() {
+		outcome = contract.OutcomeRefused
+	}
+	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason}, "")
+}
+
+// CheckReason refuses what is no reason to end a job: nothing, or more than the other parties are told.
+func CheckReason(reason string) error {
+	switch n := len(reason); {
+	case contract.PlainReason(reason) == "":
+		return errors.New("the reason is empty, and the other parties are told why: give one")
+	case n > contract.MaxReason:
+		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
 	}
 	return nil
 }
@@ -95,6 +184,15 @@ func abandoned() contract.Ending {
 // adopt stores an ending, unless one stands that beats it, and ends the job here. It is final: no session starts any
 // more.
 func (n *keeper) adopt(s *jobState, e *contract.Ending) error { return n.end(s, e, "") }
+
+// adoptText is adopt for an ending that came from another party.
+func (n *keeper) adoptText(s *jobState, text []byte) error {
+	e, err := contract.ParseEnding(s.Contract(), text)
+	if err != nil {
+		return err
+	}
+	return n.adopt(s, e)
+}
 
 // end is adopt, with the cause of conclude.
 func (n *keeper) end(s *jobState, e *contract.Ending, cause string) error {
@@ -128,15 +226,6 @@ func (s *jobState) missed() *jobs.Report {
 	return r
 }
 
-// adoptText is adopt for an ending that came from another party.
-func (n *keeper) adoptText(s *jobState, text []byte) error {
-	e, err := contract.ParseEnding(s.Contract(), text)
-	if err != nil {
-		return err
-	}
-	return n.adopt(s, e)
-}
-
 // sendEnding tells every other party how a job ended, those who are there. Whoever is away asks when it is back.
 func (n *keeper) sendEnding(ctx context.Context, s *jobState) (away []string) {
 	request := endingRequest{Contract: s.Contract().Hash(), Ending: s.Ending().Text()}
@@ -160,64 +249,6 @@ func (n *keeper) sendEnding(ctx context.Context, s *jobState) (away []string) {
 		}
 	}
 	return away
-}
-
-// Cancel ends a job by its owner's word, in any state before its end, here and at all parties: those who are away take
-// it when they are back. A proposal of another member's is refused by it.
-func (n *keeper) Cancel(h keys.Hash, reason string) error {
-	s, ok := n.roster.job(h)
-	if !ok {
-		return fmt.Errorf("this node has no job %s", h.Short())
-	}
-	if e := s.Ending(); e != nil {
-		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, e.Outcome)
-	}
-	if e := s.Awaited(); e != nil {
-		return errors.Join(fmt.Errorf("job %q is done already at all its parties: nothing is left to cancel",
-			s.Contract().Job.Name), n.adopt(s, e))
-	}
-	if state := s.State(); state.Final() {
-		return fmt.Errorf("job %q is %s already: nothing is left to cancel", s.Contract().Job.Name, state)
-	}
-	if err := CheckReason(reason); err != nil {
-		return err
-	}
-	outcome := contract.OutcomeCancelled
-	if s.State() == job.Proposed && s.Contract().Job.Proposer != s.Self() {
-		outcome = contract.OutcomeRefused
-	}
-	return n.conclude(s, contract.Ending{Outcome: outcome, Reason: reason}, "")
-}
-
-// storedPart returns the last session that ended well here, and the digest of this party's part. Where the part is
-// damaged before all have signed for it, none is stored: another session makes it anew.
-func (n *keeper) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
-	record := s.Record()
-	if record.Finished == 0 || record.Consent == nil {
-		return 0, digest, nil
-	}
-	digest, err = n.partDigest(s)
-	if !faults.IsDamage(err) || s.Ending() != nil { // what all signed for stays where promote finds it
-		return record.Finished, digest, err
-	}
-	return 0, keys.Hash{}, n.apply(s, job.Lost{Session: record.Finished, Why: err})
-}
-
-// signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
-// countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
-// session is on its disk first: it signs one ending of each, and none once the job has ended.
-func (n *keeper) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
-	var digest keys.Hash
-	if s.Record().Finished == e.Session { // of another session it signs nothing
-		var err error
-		if digest, err = n.partDigest(s); err != nil {
-			return nil, err
-		}
-	}
-	if err := n.apply(s, job.Signs{Ending: e, Digest: digest}); err != nil {
-		return nil, err
-	}
-	return n.config.Key.Sign(e.Domain, e.Body), nil
 }
 
 // settle ends a job that every party has finished: each commits to its part, all sign one ending, all are told. It
@@ -273,114 +304,83 @@ func (n *keeper) settle(ctx context.Context, s *jobState) (done bool, behind str
 	return true, "", n.adopt(s, ending)
 }
 
-// CheckReason refuses what is no reason to end a job: nothing, or more than the other parties are told.
-func CheckReason(reason string) error {
-	switch n := len(reason); {
-	case contract.PlainReason(reason) == "":
-		return errors.New("the reason is empty, and the other parties are told why: give one")
-	case n > contract.MaxReason:
-		return fmt.Errorf("the reason has %d bytes, at most %d are told: say it shorter", n, contract.MaxReason)
+// storedPart returns the last session that ended well here, and the digest of this party's part. Where the part is
+// damaged before all have signed for it, none is stored: another session makes it anew.
+func (n *keeper) storedPart(s *jobState) (session uint32, digest keys.Hash, err error) {
+	record := s.Record()
+	if record.Finished == 0 || record.Consent == nil {
+		return 0, digest, nil
+	}
+	digest, err = n.partDigest(s)
+	if !faults.IsDamage(err) || s.Ending() != nil { // what all signed for stays where promote finds it
+		return record.Finished, digest, err
+	}
+	return 0, keys.Hash{}, n.apply(s, job.Lost{Session: record.Finished, Why: err})
+}
+
+// signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
+// countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
+// session is on its disk first: it signs one ending of each, and none once the job has ended.
+func (n *keeper) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
+	var digest keys.Hash
+	if s.Record().Finished == e.Session { // of another session it signs nothing
+		var err error
+		if digest, err = n.partDigest(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.apply(s, job.Signs{Ending: e, Digest: digest}); err != nil {
+		return nil, err
+	}
+	return n.config.Key.Sign(e.Domain, e.Body), nil
+}
+
+// checkPart compares what this party keeps of a finished job with what all signed when it ended. file is named where
+// they differ.
+func (n *keeper) checkPart(s *jobState, file string) error {
+	ending := s.Ending()
+	if ending == nil || ending.Outcome != contract.OutcomeDone {
+		return faults.Errorf(fault.CodeUnsigned, "job %q is not done at this node yet: hanse result %s --wait waits for it",
+			s.Contract().Job.Name, s.Contract().Job.Name)
+	}
+	digest, err := n.partDigest(s)
+	if err != nil {
+		return err
+	}
+	if digest != ending.Part(s.Self()) {
+		return &vault.DamagedError{Path: s.vault.Path(file), Why: "it is not the one that all parties signed for when the " +
+			"job was done; put a copy of that back, or run the job anew"}
 	}
 	return nil
 }
 
-// spread sends the ending that stands to the others.
-func (n *keeper) spread(s *jobState) {
-	if !s.spreading.CompareAndSwap(false, true) {
-		return
-	}
-	n.life.work.Go(func() {
-		defer s.spreading.Store(false)
-		n.sendEnding(n.life.ctx, s)
-	})
-}
+// partDomain separates digests of model parts from all others.
+const partDomain = "hanse model part v1"
 
-// erase erases what a job that has ended no longer needs.
-func (n *keeper) erase(s *jobState) error {
-	err := columns.Clean(s.vault)
-	n.workers.endWorkers(s)
-	n.accounts.strike(s)
-	s.counted.forget()
-	return err
-}
-
-// announce tells the owner how a job ended.
-func (n *keeper) announce(s *jobState, e *contract.Ending) {
-	c := s.Contract()
-	if e.Outcome != contract.OutcomeDone {
-		n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventError, Text: job.EndingText(c, e, s.Self())})
-		return
-	}
-	report, err := s.loadReport()
-	if report == nil || err != nil { // it was kept with the ending: the disk is failing
-		report = s.missed()
-	}
-	n.roster.notify(c.Hash(), jobs.Event{Kind: jobs.EventDone, Text: fmt.Sprintf("done in %.1f s", report.Seconds),
-		Report: report})
-}
-
-// forgettable reports whether a job is one of another member's that ended before its first session here, so that
-// nothing of it counts for a bound, or could be audited. A job that is done elsewhere stays.
-func (n *keeper) forgettable(s *jobState) bool {
-	r, e := s.Record(), s.Ending()
-	return e != nil && e.Outcome != contract.OutcomeDone && r.Session == 0 && !r.Damaged && !r.Renewed &&
-		s.Contract().Job.Proposer != s.Self()
-}
-
-// forgetOldest removes the oldest jobs of a proposer that ended before their first session, where they are too many.
-func (n *keeper) forgetOldest(proposer string) error {
-	n.forgetting.Lock()
-	defer n.forgetting.Unlock()
-	its := slices.DeleteFunc(n.roster.allJobs(), func(s *jobState) bool {
-		return s.Contract().Job.Proposer != proposer || !n.forgettable(s) || n.endsSeries(s)
-	})
-	slices.SortFunc(its, func(a, b *jobState) int { return a.endedAt().Compare(b.endedAt()) })
-	var errs []error
-	for _, s := range its[:max(0, len(its)-maxEndedEach)] {
-		h := s.Contract().Hash()
-		folder := n.roster.jobFolder(h)
-		old := folder + ".old" + durable.Suffix // a crash leaves the folder whole, or under a name that is swept up
-		if err := os.Rename(folder, old); err != nil {
-			errs = append(errs, err)
-			continue
+// partDigest commits this party to its model part, or, where the scores of a prediction opened to it, to those. The
+// salt follows from the node's key: whoever sees the digest can test no guess by it.
+func (n *keeper) partDigest(s *jobState) (keys.Hash, error) {
+	var data []byte
+	var err error
+	if job := s.Contract().Job; job.Task == contract.TaskPredict {
+		if job.OpenTo != s.Self() || job.Requests > 0 {
+			return keys.Hash{}, nil
 		}
-		n.roster.drop(h)
-		errs = append(errs, durable.SyncDir(filepath.Dir(folder)), s.vault.Close(), os.RemoveAll(old))
-	}
-	return errors.Join(errs...)
-}
-
-// apply has an event happen to a job, and carries out what follows from it.
-func (n *keeper) apply(s *jobState, e job.Event) error {
-	effects, err := s.Apply(e)
-	n.carryOut(s, effects)
-	return err
-}
-
-// carryOut does what follows from an event.
-func (n *keeper) carryOut(s *jobState, effects []job.Effect) {
-	name := s.Contract().Job.Name
-	for _, e := range effects {
-		var err error
-		switch e.Do {
-		case job.Complain: // what is not in order yet comes into order when the node starts again
-			n.config.Log.Error("not all of what came of a job could be stored; it stands all the same", "job", name,
-				"error", e.Err)
-		case job.Spread:
-			n.spread(s)
-		case job.Stop:
-			n.sessions.stopSession(s)
-		case job.Tidy:
-			err = n.erase(s)
-		case job.Announce:
-			n.announce(s, e.Ending)
-		case job.Forget:
-			err = n.forgetOldest(s.Contract().Job.Proposer)
-		case job.Clear:
-			err = s.clearRemoved()
+		if data, err = os.ReadFile(s.vault.Path(jobs.ScoresFile)); errors.Is(err, fs.ErrNotExist) {
+			err = &vault.DamagedError{Path: s.vault.Path(jobs.ScoresFile), Why: "it was written there and is gone"}
 		}
-		if err != nil {
-			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", name, "error", err)
+	} else if !job.OverClients() {
+		var name string
+		if data, name, err = s.Part(); err == nil && data == nil {
+			err = &vault.DamagedError{Path: s.vault.Path(name), Why: "it is not there"}
 		}
+	} else if data, err = s.vault.Load(clients.ServerFile); data == nil && err == nil {
+		return keys.Hash{}, nil // a client
 	}
+	if err != nil {
+		return keys.Hash{}, err
+	}
+	h := s.Contract().Hash()
+	salt := keys.HashOf("hanse part salt v1", n.config.Key.Sign("hanse part salt v1", h[:]))
+	return keys.HashOf(partDomain, salt[:], h[:], data), nil
 }

@@ -38,6 +38,29 @@ type roster struct {
 	hearers map[keys.Hash]func(jobs.Event)
 }
 
+// job finds a job by its contract.
+func (n *roster) job(h keys.Hash) (*jobState, bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s, ok := n.jobs[h]
+	return s, ok
+}
+
+// allJobs lists the node's jobs.
+func (n *roster) allJobs() []*jobState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.jobs))
+}
+
+// openJobs lists the jobs that have not ended.
+func (n *roster) openJobs() []*jobState {
+	n.mu.Lock()
+	all := slices.Collect(maps.Values(n.jobs))
+	n.mu.Unlock()
+	return slices.DeleteFunc(all, func(s *jobState) bool { return s.Ending() != nil })
+}
+
 // finished lists the jobs of a task that are done and that somebody who types which can mean, all where which is empty;
 // the newest first.
 func (n *roster) finished(task, which string) []jobs.Finished {
@@ -51,120 +74,6 @@ func (n *roster) finished(task, which string) []jobs.Finished {
 	}
 	slices.SortFunc(list, func(a, b jobs.Finished) int { return b.Ended.Compare(a.Ended) })
 	return list
-}
-
-// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
-// there.
-func (n *roster) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
-	s, ok := n.job(h)
-	if !ok {
-		return nil, faults.Errorf(fault.CodeUnknown, "has no job with contract %s", h.Short())
-	}
-	return s, n.concerns(s, from)
-}
-
-// openJobs lists the jobs that have not ended.
-func (n *roster) openJobs() []*jobState {
-	n.mu.Lock()
-	all := slices.Collect(maps.Values(n.jobs))
-	n.mu.Unlock()
-	return slices.DeleteFunc(all, func(s *jobState) bool { return s.Ending() != nil })
-}
-
-// job finds a job by its contract.
-func (n *roster) job(h keys.Hash) (*jobState, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	s, ok := n.jobs[h]
-	return s, ok
-}
-
-// keep adds a job.
-func (n *roster) keep(s *jobState) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.jobs[s.Contract().Hash()] = s
-}
-
-// leave notes a job of another version of the program, which stays as it is.
-func (n *roster) leave(h keys.Hash, j JobInfo) { n.unread[h] = j }
-
-// unreadJobs lists the jobs of other versions of the program.
-func (n *roster) unreadJobs() []JobInfo { return slices.Collect(maps.Values(n.unread)) }
-
-// drop forgets a job.
-func (n *roster) drop(h keys.Hash) {
-	n.mu.Lock()
-	delete(n.jobs, h)
-	n.mu.Unlock()
-	n.waits.forget(h.String())
-}
-
-// alive returns once the lock of the jobs is free: a node that stands still with it is no live one.
-func (n *roster) alive() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-}
-
-// notify passes an event outside of sessions on to whoever listens, and counts what is waited.
-func (n *roster) notify(h keys.Hash, e jobs.Event) {
-	n.waits.note(n.pass(h, e))
-}
-
-// pass hands an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
-func (n *roster) pass(h keys.Hash, e jobs.Event) jobs.Event {
-	e.Time = time.Now()
-	e.Job = h.String()
-	e.Clean()
-	n.mu.Lock()
-	listen, s := n.hearers[h], n.jobs[h]
-	n.mu.Unlock()
-	if s != nil {
-		s.watched.keep(e)
-	}
-	if n.config.Told != nil {
-		n.config.Told(e)
-	}
-	if listen != nil {
-		listen(e)
-	}
-	return e
-}
-
-// listen sets who hears a job's events; nil ends it. listen may be called from several goroutines.
-func (n *roster) listen(h keys.Hash, listen func(jobs.Event)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if listen == nil {
-		delete(n.hearers, h)
-		return
-	}
-	n.hearers[h] = listen
-}
-
-// allJobs lists the node's jobs.
-func (n *roster) allJobs() []*jobState {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Collect(maps.Values(n.jobs))
-}
-
-// concerns refuses to speak of a job to who is no party of it.
-func (n *roster) concerns(s *jobState, from keys.ID) error {
-	if partyWith(s.Contract(), from) < 0 {
-		return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", s.Contract().Hash().Short())
-	}
-	return nil
-}
-
-// whole returns a job's contract, of one that is shed from its disk. Where it cannot be read there, it is the brief
-// one.
-func (n *roster) whole(s *jobState) *contract.Contract {
-	c, err := s.Whole()
-	if err != nil {
-		n.config.Log.Warn("a contract cannot be read, and little of it is shown", "job", c.Job.Name, "error", err)
-	}
-	return c
 }
 
 // leastDigits is how many digits of a contract's hash stand for a job at least.
@@ -235,27 +144,86 @@ func (n *roster) find(which string, fits func(job.State) bool) (keys.Hash, error
 		len(found), which, wording.List(each, "or"))
 }
 
-// jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
-const jobsDir = "jobs"
-
-// vaultOptions are those of the folder of a contract's job.
-func (n *roster) vaultOptions(contract keys.Hash) vault.Options {
-	return vault.Options{
-		Owner: contract, Rebuildable: columns.Rebuildable, Fault: n.config.DiskFault, Reserve: n.disk.reserve,
-		Damaged: func(text string) {
-			n.config.Log.Warn("a damaged file is not used", "job", contract.Short(), "what", text)
-			n.notify(contract, jobs.Event{Kind: jobs.EventWarning, Text: text})
-		},
+// jobOf finds the job that a party asks about. Who is no party of it learns no more than who asks for one that is not
+// there.
+func (n *roster) jobOf(from keys.ID, h keys.Hash) (*jobState, error) {
+	s, ok := n.job(h)
+	if !ok {
+		return nil, faults.Errorf(fault.CodeUnknown, "has no job with contract %s", h.Short())
 	}
+	return s, n.concerns(s, from)
 }
 
-// JobFolder is where the node with its own folder dir keeps a job.
-func JobFolder(dir string, contract keys.Hash) string {
-	return filepath.Join(dir, jobsDir, contract.String())
+// concerns refuses to speak of a job to who is no party of it.
+func (n *roster) concerns(s *jobState, from keys.ID) error {
+	if partyWith(s.Contract(), from) < 0 {
+		return faults.Errorf(fault.CodeUnknown, "has no job with contract %s", s.Contract().Hash().Short())
+	}
+	return nil
 }
 
-// jobFolder is where a job is kept.
-func (n *roster) jobFolder(contract keys.Hash) string { return JobFolder(n.config.Dir, contract) }
+// keep adds a job.
+func (n *roster) keep(s *jobState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.jobs[s.Contract().Hash()] = s
+}
+
+// leave notes a job of another version of the program, which stays as it is.
+func (n *roster) leave(h keys.Hash, j JobInfo) { n.unread[h] = j }
+
+// unreadJobs lists the jobs of other versions of the program.
+func (n *roster) unreadJobs() []JobInfo { return slices.Collect(maps.Values(n.unread)) }
+
+// drop forgets a job.
+func (n *roster) drop(h keys.Hash) {
+	n.mu.Lock()
+	delete(n.jobs, h)
+	n.mu.Unlock()
+	n.waits.forget(h.String())
+}
+
+// alive returns once the lock of the jobs is free: a node that stands still with it is no live one.
+func (n *roster) alive() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+}
+
+// notify passes an event outside of sessions on to whoever listens, and counts what is waited.
+func (n *roster) notify(h keys.Hash, e jobs.Event) {
+	n.waits.note(n.pass(h, e))
+}
+
+// pass hands an event on to whoever listens, the node's own log and the person who proposed, and returns it as told.
+func (n *roster) pass(h keys.Hash, e jobs.Event) jobs.Event {
+	e.Time = time.Now()
+	e.Job = h.String()
+	e.Clean()
+	n.mu.Lock()
+	listen, s := n.hearers[h], n.jobs[h]
+	n.mu.Unlock()
+	if s != nil {
+		s.watched.keep(e)
+	}
+	if n.config.Told != nil {
+		n.config.Told(e)
+	}
+	if listen != nil {
+		listen(e)
+	}
+	return e
+}
+
+// listen sets who hears a job's events; nil ends it. listen may be called from several goroutines.
+func (n *roster) listen(h keys.Hash, listen func(jobs.Event)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if listen == nil {
+		delete(n.hearers, h)
+		return
+	}
+	n.hearers[h] = listen
+}
 
 // openJob makes the folder of a job. It is there as a whole or not at all: it is written under another name first.
 func (n *roster) openJob(c *contract.Contract, record job.Record) (*jobState, error) {
@@ -289,4 +257,36 @@ func (n *roster) openJob(c *contract.Contract, record job.Record) (*jobState, er
 func (n *roster) jobConfig(c *contract.Contract) job.Config {
 	self := strings.Clone(n.member.nameIn(c)) // the contract's text does not stay for it
 	return job.Config{Self: self, Part: jobs.PartFile(c.Job), Program: n.config.Version}
+}
+
+// vaultOptions are those of the folder of a contract's job.
+func (n *roster) vaultOptions(contract keys.Hash) vault.Options {
+	return vault.Options{
+		Owner: contract, Rebuildable: columns.Rebuildable, Fault: n.config.DiskFault, Reserve: n.disk.reserve,
+		Damaged: func(text string) {
+			n.config.Log.Warn("a damaged file is not used", "job", contract.Short(), "what", text)
+			n.notify(contract, jobs.Event{Kind: jobs.EventWarning, Text: text})
+		},
+	}
+}
+
+// jobsDir is where a node's folder has the folders of jobs, each named by its contract's hash.
+const jobsDir = "jobs"
+
+// JobFolder is where the node with its own folder dir keeps a job.
+func JobFolder(dir string, contract keys.Hash) string {
+	return filepath.Join(dir, jobsDir, contract.String())
+}
+
+// jobFolder is where a job is kept.
+func (n *roster) jobFolder(contract keys.Hash) string { return JobFolder(n.config.Dir, contract) }
+
+// whole returns a job's contract, of one that is shed from its disk. Where it cannot be read there, it is the brief
+// one.
+func (n *roster) whole(s *jobState) *contract.Contract {
+	c, err := s.Whole()
+	if err != nil {
+		n.config.Log.Warn("a contract cannot be read, and little of it is shown", "job", c.Job.Name, "error", err)
+	}
+	return c
 }

@@ -192,16 +192,16 @@ func (n *runner) dataUnchanged(ctx context.Context, s *jobState, session uint32)
 
 // attendant is what the node does for a session. It implements jobs.Daemon.
 type attendant struct {
-	node           *runner
+	runner         *runner
 	state          *jobState
 	number, closes uint32
 }
 
 // Notify implements jobs.Daemon.
-func (a *attendant) Notify(e jobs.Event) { a.node.roster.pass(a.state.Contract().Hash(), e) }
+func (a *attendant) Notify(e jobs.Event) { a.runner.roster.pass(a.state.Contract().Hash(), e) }
 
 // Fault implements jobs.Daemon.
-func (a *attendant) Fault(err error) *fault.Fault { return a.node.keeper.toldOnce(a.state, err) }
+func (a *attendant) Fault(err error) *fault.Fault { return a.runner.keeper.toldOnce(a.state, err) }
 
 // Store implements jobs.Daemon.
 func (a *attendant) Store(part []byte, r *jobs.Report) error {
@@ -209,28 +209,30 @@ func (a *attendant) Store(part []byte, r *jobs.Report) error {
 	if err != nil {
 		return err
 	}
-	return a.node.keeper.apply(a.state, job.Stored{Session: a.number, Part: part, Report: text})
+	return a.runner.keeper.apply(a.state, job.Stored{Session: a.number, Part: part, Report: text})
 }
 
 // Keep implements jobs.Daemon.
-func (a *attendant) Keep() (*jobs.Report, error) { return a.node.keepPart(a.state, a.closes, a.number) }
+func (a *attendant) Keep() (*jobs.Report, error) {
+	return a.runner.keepPart(a.state, a.closes, a.number)
+}
 
 // Known implements jobs.Daemon.
 func (a *attendant) Known() int64 { return a.state.Record().Known }
 
 // SetKnown implements jobs.Daemon.
 func (a *attendant) SetKnown(rows int64) error {
-	return a.node.keeper.apply(a.state, job.Known{Rows: rows})
+	return a.runner.keeper.apply(a.state, job.Known{Rows: rows})
 }
 
 // Pausable implements jobs.Daemon.
 func (a *attendant) Pausable(pause func()) {
-	a.node.sessions.pausable(a.state, pause)
+	a.runner.sessions.pausable(a.state, pause)
 }
 
 // WatchReturns implements jobs.Daemon.
 func (a *attendant) WatchReturns(ctx context.Context, away func() []int, back func()) {
-	n, s, c := a.node, a.state, a.state.Contract()
+	n, s, c := a.runner, a.state, a.state.Contract()
 	for pause(ctx, cmp.Or(n.config.ReturnEvery, returnTime)) == nil {
 		for _, i := range away() {
 			if r, err := n.asker.askOnce(ctx, s, i); err == nil && r.Signature != nil {
@@ -273,7 +275,7 @@ func (n *runner) keepPart(s *jobState, from, to uint32) (*jobs.Report, error) {
 
 // Shards implements jobs.Daemon.
 func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session, error) {
-	n, s := a.node, a.state
+	n, s := a.runner, a.state
 	f, agreed := s.InForce()
 	if !agreed {
 		return nil, faults.Errorf(fault.CodeUnsigned, "the contract of job %q is not in force", s.Contract().Job.Name)

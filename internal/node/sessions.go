@@ -32,14 +32,26 @@ type activeSession struct {
 	pause  func() // ends a server's session in good order, before its next round; nil elsewhere
 }
 
-// stopSession stops the session that is on.
-func (n *sessions) stopSession(s *jobState) {
+// enterSession notes that a session is on, in place of an older one. leaveSession must follow.
+func (n *sessions) enterSession(parent context.Context, s *jobState) (ctx context.Context, active, old *activeSession) {
+	h, takes := s.Contract().Hash(), n.algorithms.memoryOf(s.Contract()).Takes
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if active := n.on[s.Contract().Hash()]; active != nil {
-		active.cancel()
-	}
+	old = n.on[h]
+	ctx, cancel := context.WithCancel(parent)
+	active = &activeSession{cancel: cancel, done: make(chan struct{}), memory: takes}
+	n.on[h] = active
+	return ctx, active, old
 }
+
+// Times of sessions.
+const (
+	openTime = 10 * time.Second // for the links of a session over columns, between members who are there
+	meetTime = 20 * time.Second // for those of a session over clients, of those who are there
+	// for a session to end in good order, once another one is to start: a round of a sum, and a bit
+	pauseTime  = 12 * time.Second
+	returnTime = 3 * time.Second // how often a server looks for clients that have come back
+)
 
 // endSession ends an older session. One over clients is given time to end in good order, so that no row is lost to it:
 // a server pauses, and its clients hear of it from the server.
@@ -66,18 +78,6 @@ func (n *sessions) endSession(ctx context.Context, s *jobState, old *activeSessi
 	}
 }
 
-// enterSession notes that a session is on, in place of an older one. leaveSession must follow.
-func (n *sessions) enterSession(parent context.Context, s *jobState) (ctx context.Context, active, old *activeSession) {
-	h, takes := s.Contract().Hash(), n.algorithms.memoryOf(s.Contract()).Takes
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	old = n.on[h]
-	ctx, cancel := context.WithCancel(parent)
-	active = &activeSession{cancel: cancel, done: make(chan struct{}), memory: takes}
-	n.on[h] = active
-	return ctx, active, old
-}
-
 // leaveSession notes that a session has ended.
 func (n *sessions) leaveSession(s *jobState, active *activeSession) {
 	h := s.Contract().Hash()
@@ -88,6 +88,15 @@ func (n *sessions) leaveSession(s *jobState, active *activeSession) {
 		delete(n.on, h)
 	}
 	n.mu.Unlock()
+}
+
+// stopSession stops the session that is on.
+func (n *sessions) stopSession(s *jobState) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if active := n.on[s.Contract().Hash()]; active != nil {
+		active.cancel()
+	}
 }
 
 // pausable notes how the session of the job that is on is ended in good order.
@@ -105,15 +114,6 @@ func (n *sessions) inSession(s *jobState) bool {
 	defer n.mu.Unlock()
 	return n.on[s.Contract().Hash()] != nil
 }
-
-// Times of sessions.
-const (
-	openTime = 10 * time.Second // for the links of a session over columns, between members who are there
-	meetTime = 20 * time.Second // for those of a session over clients, of those who are there
-	// for a session to end in good order, once another one is to start: a round of a sum, and a bit
-	pauseTime  = 12 * time.Second
-	returnTime = 3 * time.Second // how often a server looks for clients that have come back
-)
 
 // sessionsBegun is how many sessions have begun since the node started.
 func (n *sessions) sessionsBegun() int64 { return n.began.Load() }

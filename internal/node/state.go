@@ -44,6 +44,78 @@ func newJobState(j *job.Job, v *vault.Vault) *jobState {
 	return &jobState{Job: j, vault: v, agreed: make(chan struct{})}
 }
 
+// decision is how far this node has come in deciding on a proposed job. consents.judging is held for it.
+type decision struct {
+	judged    string // why the policy leaves it to a person
+	launching bool   // a command waits for approvals and will coordinate it
+	// How the job, which a rule of the policy accepts, was held against its table.
+	running, good bool
+	times         int   // that the table had been read when it was found wrong
+	err           error // what was wrong
+}
+
+// said is what all were told of the faults of a job, by the text of the error.
+type said struct {
+	mu sync.Mutex
+	of map[string]*fault.Fault
+}
+
+// looks is when a node looks after a job that stands still.
+type looks struct {
+	mu    sync.Mutex
+	on    bool          // it is looking
+	asked time.Time     // when it last asked how the job stands elsewhere
+	gap   time.Duration // until it asks again
+}
+
+// begin reports whether nobody looks after the job yet; then done must follow.
+func (l *looks) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.on
+	l.on = true
+	return !was
+}
+
+func (l *looks) done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.on = false
+}
+
+// due reports whether the others are to be asked: the longer a job has stood still, the more rarely.
+func (l *looks) due(every time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.asked) < l.gap {
+		return false
+	}
+	l.asked, l.gap = time.Now(), min(max(2*l.gap, every), askAgain)
+	return true
+}
+
+// hurry has the node ask at its next turn, however lately it has.
+func (l *looks) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gap = 0
+}
+
+// sourced is when the source of a job's table was run last for a session, or will be.
+type sourced struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// wait returns how long a session has to wait until the source may be run for it, and counts it as run then.
+func (s *sourced) wait(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wait := max(0, min(sourceGap, s.at.Add(sourceGap).Sub(now)))
+	s.at = now.Add(wait)
+	return wait
+}
+
 // reportText is what is kept of this party's report of a job.
 func (s *jobState) reportText(r *jobs.Report) ([]byte, error) {
 	s.compare(r)
@@ -60,6 +132,9 @@ func (s *jobState) loadReport() (*jobs.Report, error) {
 	r := new(jobs.Report)
 	return r, json.Unmarshal(data, r)
 }
+
+// endedAt is when a job's end was stored here, as its file says.
+func (s *jobState) endedAt() time.Time { return job.Folder{Vault: s.vault}.Time(job.EndingFile) }
 
 // RunAgain puts the folder of a finished job back to before its first session: contract, consent and phases stay, so
 // that it runs again and, where it is to be repeatable, gives the same. No node may be running on it. Tests and trials
@@ -144,85 +219,10 @@ func endingOf(s *jobState) []byte {
 	return nil
 }
 
-// looks is when a node looks after a job that stands still.
-type looks struct {
-	mu    sync.Mutex
-	on    bool          // it is looking
-	asked time.Time     // when it last asked how the job stands elsewhere
-	gap   time.Duration // until it asks again
-}
-
-// begin reports whether nobody looks after the job yet; then done must follow.
-func (l *looks) begin() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	was := l.on
-	l.on = true
-	return !was
-}
-
-func (l *looks) done() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.on = false
-}
-
-// due reports whether the others are to be asked: the longer a job has stood still, the more rarely.
-func (l *looks) due(every time.Duration) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.asked) < l.gap {
-		return false
-	}
-	l.asked, l.gap = time.Now(), min(max(2*l.gap, every), askAgain)
-	return true
-}
-
-// hurry has the node ask at its next turn, however lately it has.
-func (l *looks) hurry() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.gap = 0
-}
-
-// said is what all were told of the faults of a job, by the text of the error.
-type said struct {
-	mu sync.Mutex
-	of map[string]*fault.Fault
-}
-
-// endedAt is when a job's end was stored here, as its file says.
-func (s *jobState) endedAt() time.Time { return job.Folder{Vault: s.vault}.Time(job.EndingFile) }
-
 // because is a reason behind a state.
 func because(reason string) string {
 	if reason == "" {
 		return ""
 	}
 	return ": " + reason
-}
-
-// decision is how far this node has come in deciding on a proposed job. consents.judging is held for it.
-type decision struct {
-	judged    string // why the policy leaves it to a person
-	launching bool   // a command waits for approvals and will coordinate it
-	// How the job, which a rule of the policy accepts, was held against its table.
-	running, good bool
-	times         int   // that the table had been read when it was found wrong
-	err           error // what was wrong
-}
-
-// sourced is when the source of a job's table was run last for a session, or will be.
-type sourced struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-// wait returns how long a session has to wait until the source may be run for it, and counts it as run then.
-func (s *sourced) wait(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	wait := max(0, min(sourceGap, s.at.Add(sourceGap).Sub(now)))
-	s.at = now.Add(wait)
-	return wait
 }

@@ -31,28 +31,6 @@ type tender struct {
 	proposer   *proposer
 }
 
-// rounds is when the disk is looked at next; the zero value is at once.
-type rounds struct{ tidy, measure time.Time }
-
-// keepDisk tidies and measures a node's folder when it is time.
-func (n *tender) keepDisk(h *rounds) {
-	if now := n.config.Now(); !now.Before(h.tidy) {
-		h.tidy = now.Add(tidyEvery)
-		if err := n.sessions.tidy(); err != nil {
-			n.config.Log.Error("old payloads could not be deleted", "error", err)
-		}
-	}
-	if now := time.Now(); n.disk.quota > 0 && !now.Before(h.measure) {
-		h.measure = now.Add(measureEvery)
-		if n.disk.plain { // nothing that is under way hangs on it
-			h.measure = now.Add(measureRarely)
-		}
-		if _, err := n.disk.measure(); err != nil {
-			n.config.Log.Error("the node's folder could not be measured", "error", err)
-		}
-	}
-}
-
 // How often a node looks after jobs that stand still, and how long it leaves one at most between two questions.
 const (
 	tendEvery = time.Second
@@ -81,6 +59,52 @@ func (n *tender) tend(ctx context.Context, every time.Duration) {
 					n.config.Log.Debug("a job stands still", "job", s.Contract().Job.Name, "error", err)
 				}
 			})
+		}
+	}
+}
+
+// How often a node looks at its disk.
+const (
+	tidyEvery    = 24 * time.Hour   // for payloads that are older than the policy keeps them, by the node's clock
+	measureEvery = 10 * time.Second // how much its folder holds, where there is a quota
+	// the same under the default one: what begins measures, too
+	measureRarely = time.Minute
+)
+
+// rounds is when the disk is looked at next; the zero value is at once.
+type rounds struct{ tidy, measure time.Time }
+
+// keepDisk tidies and measures a node's folder when it is time.
+func (n *tender) keepDisk(h *rounds) {
+	if now := n.config.Now(); !now.Before(h.tidy) {
+		h.tidy = now.Add(tidyEvery)
+		if err := n.sessions.tidy(); err != nil {
+			n.config.Log.Error("old payloads could not be deleted", "error", err)
+		}
+	}
+	if now := time.Now(); n.disk.quota > 0 && !now.Before(h.measure) {
+		h.measure = now.Add(measureEvery)
+		if n.disk.plain { // nothing that is under way hangs on it
+			h.measure = now.Add(measureRarely)
+		}
+		if _, err := n.disk.measure(); err != nil {
+			n.config.Log.Error("the node's folder could not be measured", "error", err)
+		}
+	}
+}
+
+// shed drops from memory what is large of the jobs that have ended, and on which nothing works any more: the contract's
+// text, signatures and operations, and the open files. All of it is on the disk, and whole reads it when it is asked
+// for.
+func (n *tender) shed() {
+	for _, s := range n.roster.allJobs() {
+		if s.Brief() || s.Ending() == nil || n.sessions.inSession(s) {
+			continue
+		}
+		n.keeper.apply(s, job.Shed{}) // where no brief contract can be made, the job stays as it is
+		if err := s.vault.Close(); err != nil {
+			n.config.Log.Warn("the files of a job that has ended could not be closed", "job", s.Contract().Job.Name,
+				"error", err)
 		}
 	}
 }
@@ -159,54 +183,6 @@ func (n *tender) look(ctx context.Context, s *jobState, every time.Duration) err
 	return last
 }
 
-// clockComparer is a transport that knows how far another member's clock is ahead of this node's.
-type clockComparer interface {
-	ClockDifference(member keys.ID) (ahead time.Duration, known bool)
-}
-
-// meetingTime is how long a node that has just started waits for its links before it trusts its own clock alone.
-const meetingTime = time.Minute
-
-// expired reports whether the time of a proposal is over, by this node's clock and by that of its proposer, who set the
-// time: a node whose clock is wrong ends nobody's proposals while it can know.
-func (n *tender) expired(s *jobState) bool {
-	at, now := s.Contract().Job.Expiry(), n.config.Now()
-	if at.IsZero() || !now.After(at) {
-		return false
-	}
-	clocks, ok := n.config.Transport.(clockComparer)
-	if !ok || s.Contract().Job.Proposer == s.Self() {
-		return true
-	}
-	i := s.Contract().Job.Index(s.Contract().Job.Proposer)
-	ahead, known := clocks.ClockDifference(s.Contract().Parties[i].ID)
-	if !known {
-		return time.Since(n.life.started) > meetingTime
-	}
-	return now.Add(ahead).After(at)
-}
-
-// clientsAsked is how many parties the proposer of a job over clients asks for an end that was damaged on its disk.
-const clientsAsked = 8
-
-// clientsLast is the rank of those who are not asked how a job stands: hundreds of clients.
-const clientsLast = 2
-
-// rank orders the parties by how well they know how a job stands.
-func rank(c *contract.Contract, p contract.Party) int {
-	i := c.Job.Index(p.Name)
-	switch {
-	case p.Name == c.Job.Proposer:
-		return 0
-	case c.Job.OverClients() && !c.Job.Serves(i):
-		return clientsLast
-	}
-	return 1
-}
-
-// neverStarted is what a job's owner reads that ended since nobody started it.
-const neverStarted = "no session of it began by %s, and it ended by itself; propose it anew"
-
 // expireUnbegun ends a job that was agreed to and never started, and reports whether it has. One over clients may run
 // without this party, so that its proposer is asked first, and while that is away the job stays.
 func (n *tender) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
@@ -231,26 +207,50 @@ func (n *tender) expireUnbegun(ctx context.Context, s *jobState) (bool, error) {
 	return true, n.keeper.conclude(s, contract.Ending{Outcome: contract.OutcomeExpired}, cause)
 }
 
-// shed drops from memory what is large of the jobs that have ended, and on which nothing works any more: the contract's
-// text, signatures and operations, and the open files. All of it is on the disk, and whole reads it when it is asked
-// for.
-func (n *tender) shed() {
-	for _, s := range n.roster.allJobs() {
-		if s.Brief() || s.Ending() == nil || n.sessions.inSession(s) {
-			continue
-		}
-		n.keeper.apply(s, job.Shed{}) // where no brief contract can be made, the job stays as it is
-		if err := s.vault.Close(); err != nil {
-			n.config.Log.Warn("the files of a job that has ended could not be closed", "job", s.Contract().Job.Name,
-				"error", err)
-		}
+// neverStarted is what a job's owner reads that ended since nobody started it.
+const neverStarted = "no session of it began by %s, and it ended by itself; propose it anew"
+
+// expired reports whether the time of a proposal is over, by this node's clock and by that of its proposer, who set the
+// time: a node whose clock is wrong ends nobody's proposals while it can know.
+func (n *tender) expired(s *jobState) bool {
+	at, now := s.Contract().Job.Expiry(), n.config.Now()
+	if at.IsZero() || !now.After(at) {
+		return false
 	}
+	clocks, ok := n.config.Transport.(clockComparer)
+	if !ok || s.Contract().Job.Proposer == s.Self() {
+		return true
+	}
+	i := s.Contract().Job.Index(s.Contract().Job.Proposer)
+	ahead, known := clocks.ClockDifference(s.Contract().Parties[i].ID)
+	if !known {
+		return time.Since(n.life.started) > meetingTime
+	}
+	return now.Add(ahead).After(at)
 }
 
-// How often a node looks at its disk.
-const (
-	tidyEvery    = 24 * time.Hour   // for payloads that are older than the policy keeps them, by the node's clock
-	measureEvery = 10 * time.Second // how much its folder holds, where there is a quota
-	// the same under the default one: what begins measures, too
-	measureRarely = time.Minute
-)
+// clockComparer is a transport that knows how far another member's clock is ahead of this node's.
+type clockComparer interface {
+	ClockDifference(member keys.ID) (ahead time.Duration, known bool)
+}
+
+// meetingTime is how long a node that has just started waits for its links before it trusts its own clock alone.
+const meetingTime = time.Minute
+
+// clientsAsked is how many parties the proposer of a job over clients asks for an end that was damaged on its disk.
+const clientsAsked = 8
+
+// clientsLast is the rank of those who are not asked how a job stands: hundreds of clients.
+const clientsLast = 2
+
+// rank orders the parties by how well they know how a job stands.
+func rank(c *contract.Contract, p contract.Party) int {
+	i := c.Job.Index(p.Name)
+	switch {
+	case p.Name == c.Job.Proposer:
+		return 0
+	case c.Job.OverClients() && !c.Job.Serves(i):
+		return clientsLast
+	}
+	return 1
+}
