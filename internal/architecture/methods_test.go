@@ -13,7 +13,6 @@ var methodsLeft = map[string]int{
 	"algorithms/gfml.Plan":       44,
 	"audit.auditor":              44,
 	"audit/views.follower":       42,
-	"internal/enrol.Enrolment":   48,
 	"internal/jobs/columns.Jobs": 42,
 	"protocol.Session":           61,
 }

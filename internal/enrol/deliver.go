@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -18,27 +19,40 @@ import (
 // callTime is how long another member's node may take to answer.
 const callTime = 30 * time.Second
 
+// dispatcher tells and asks the nodes of other members.
+type dispatcher struct {
+	*versions
+	members map[keys.ID]*member // what the others have been told
+	work    sync.WaitGroup
+}
+
+// member is what this node knows of another member's node.
+type member struct {
+	busy  bool      // it is being told or asked something
+	asked time.Time // for a newer version
+}
+
 // dispatch starts what tells and asks the nodes of other members, where there is something to.
-func (e *Enrolment) dispatch(ctx context.Context) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (d *dispatcher) dispatch(ctx context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
-	for _, m := range e.charter.Members {
-		if m.ID == e.self || e.config.Near != nil && !slices.Contains(e.config.Near, m.ID) {
+	for _, m := range d.charter.Members {
+		if m.ID == d.self || d.config.Near != nil && !slices.Contains(d.config.Near, m.ID) {
 			continue // this node does not call it
 		}
-		state := e.members[m.ID]
+		state := d.members[m.ID]
 		if state == nil {
 			state = new(member)
-			e.members[m.ID] = state
+			d.members[m.ID] = state
 		}
-		if state.busy || e.nextDelivery(m.ID) == nil && time.Since(state.asked) < askEvery {
+		if state.busy || d.nextDelivery(m.ID) == nil && time.Since(state.asked) < askEvery {
 			continue
 		}
 		state.busy = true
-		e.work.Go(func() { e.deliver(ctx, m.ID, state) })
+		d.work.Go(func() { d.deliver(ctx, m.ID, state) })
 	}
 }
 
@@ -50,15 +64,15 @@ type delivery struct {
 	message any
 }
 
-// nextDelivery returns what is next to tell a member's node, nil if it knows everything. e.mu is held.
-func (e *Enrolment) nextDelivery(to keys.ID) *delivery {
-	for _, p := range e.proposals {
+// nextDelivery returns what is next to tell a member's node, nil if it knows everything. d.mu is held.
+func (d *dispatcher) nextDelivery(to keys.ID) *delivery {
+	for _, p := range d.proposals {
 		if x := p.deliveryTo(to); x != nil {
 			return x
 		}
 	}
-	if e.settled != nil {
-		return e.settled.deliveryTo(to)
+	if d.settled != nil {
+		return d.settled.deliveryTo(to)
 	}
 	return nil
 }
@@ -87,24 +101,24 @@ func (p *proposal) deliveryTo(to keys.ID) *delivery {
 }
 
 // deliver tells and asks one member's node.
-func (e *Enrolment) deliver(ctx context.Context, to keys.ID, state *member) {
+func (d *dispatcher) deliver(ctx context.Context, to keys.ID, state *member) {
 	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		state.busy = false
 	}()
 	for {
-		e.mu.Lock()
-		x := e.nextDelivery(to)
+		d.mu.Lock()
+		x := d.nextDelivery(to)
 		due := time.Since(state.asked) >= askEvery
-		e.mu.Unlock()
+		d.mu.Unlock()
 		switch {
 		case x != nil:
-			if !e.send(ctx, to, x) {
+			if !d.send(ctx, to, x) {
 				return
 			}
 		case due:
-			if !e.ask(ctx, to, state) {
+			if !d.ask(ctx, to, state) {
 				return
 			}
 		default:
@@ -114,15 +128,15 @@ func (e *Enrolment) deliver(ctx context.Context, to keys.ID, state *member) {
 }
 
 // send makes one delivery and says whether the member's node could be reached.
-func (e *Enrolment) send(ctx context.Context, to keys.ID, x *delivery) bool {
+func (d *dispatcher) send(ctx context.Context, to keys.ID, x *delivery) bool {
 	var reply knownReply
-	err := e.call(ctx, to, x.method, x.message, &reply)
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	err := d.call(ctx, to, x.method, x.message, &reply)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if remote := answered(err); remote != nil {
 		x.p.refused[to] = time.Now()
-		e.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s",
-			e.name(to), x.p.charter.Version, remote.Fault))
+		d.config.Log.Info(fmt.Sprintf("%s does not take charter version %d: %s",
+			d.name(to), x.p.charter.Version, remote.Fault))
 		return true
 	}
 	if err != nil {
@@ -138,27 +152,27 @@ func (e *Enrolment) send(ctx context.Context, to keys.ID, x *delivery) bool {
 
 // ask fetches the next version if it is in force at another member's node and this one has missed
 // it. It says whether the member's node could be reached.
-func (e *Enrolment) ask(ctx context.Context, to keys.ID, state *member) bool {
-	e.mu.Lock()
-	next := e.charter.Version + 1
-	e.mu.Unlock()
+func (d *dispatcher) ask(ctx context.Context, to keys.ID, state *member) bool {
+	d.mu.Lock()
+	next := d.charter.Version + 1
+	d.mu.Unlock()
 	var reply textMessage
-	err := e.call(ctx, to, methodFetch, versionRequest{next}, &reply)
+	err := d.call(ctx, to, methodFetch, versionRequest{next}, &reply)
 	if err != nil && answered(err) == nil {
 		return false
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	state.asked = time.Now()
 	if reply.Text == "" {
 		return true
 	}
 	c, err := keys.ParseCharter([]byte(reply.Text))
-	if err == nil && e.charter.Version < next {
-		err = e.install(c)
+	if err == nil && d.charter.Version < next {
+		err = d.install(c)
 	}
 	if err != nil {
-		e.config.Log.Warn(fmt.Sprintf("%s has charter version %d in force, which cannot be taken over: %v", e.name(to), next,
+		d.config.Log.Warn(fmt.Sprintf("%s has charter version %d in force, which cannot be taken over: %v", d.name(to), next,
 			err))
 	}
 	return true
@@ -175,14 +189,14 @@ func answered(err error) *protocol.RemoteError {
 }
 
 // call makes one call to a member's node.
-func (e *Enrolment) call(ctx context.Context, to keys.ID, method string, request, response any) error {
+func (d *dispatcher) call(ctx context.Context, to keys.ID, method string, request, response any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	data, err := cbor.Marshal(request)
 	if err != nil {
 		return err
 	}
-	if data, err = e.config.Call(ctx, to, method, data); err != nil {
+	if data, err = d.config.Call(ctx, to, method, data); err != nil {
 		return err
 	}
 	return control.Decode(data, response)

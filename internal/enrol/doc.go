@@ -11,6 +11,9 @@
 // signatures to the other members' nodes, and when a proposal has been signed by all its members
 // the node puts it in the place of its own charter file and tells Config.Changed.
 //
+// An Enrolment is made of parts: the versions, the files that they stand in, and the dispatcher, which carries them
+// round. By these it answers whoever calls.
+//
 // A newcomer has no node yet, and neither has a member whose key the version replaces. It calls the inviter's node, or
 // that of any member who has signed a version that names its key: Newcomer fetches the invitation, if there is one, and
 // the proposal, holds them against each other, signs, and waits for the others.

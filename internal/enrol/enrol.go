@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/hanse-project/hanse/internal/reference"
@@ -38,25 +37,13 @@ type Config struct {
 	References *reference.Log
 }
 
-// Enrolment is a member's part in changes of the charter. Its methods may be called concurrently.
+// Enrolment is a member's part in changes of the charter. Its methods may be called concurrently. Each of its parts
+// owns a piece of its state and calls only parts that stand above it here. All are under the lock of the versions,
+// since a version, its file and what the others have been told of it change together.
 type Enrolment struct {
-	config Config
-	self   keys.ID
-	wake   chan struct{} // of capacity 1: something has come in
-	work   sync.WaitGroup
-
-	mu        sync.Mutex
-	charter   *keys.SignedCharter
-	proposals map[keys.Hash]*proposal // that follow the charter in force
-	settled   *proposal               // how the charter in force was agreed on; nil since the start
-	seen      map[string]string       // what was last read from each file, by path
-	members   map[keys.ID]*member     // what the others have been told
-}
-
-// member is what this node knows of another member's node.
-type member struct {
-	busy  bool      // it is being told or asked something
-	asked time.Time // for a newer version
+	*versions
+	files      *files
+	dispatcher *dispatcher
 }
 
 // New prepares a member's part, reads the proposals in its folder and says which of them wait for
@@ -79,24 +66,24 @@ func New(c Config) (*Enrolment, error) {
 			return nil, err
 		}
 	}
-	e := &Enrolment{
-		config: c, self: c.Key.ID(), wake: make(chan struct{}, 1), charter: c.Charter,
-		proposals: make(map[keys.Hash]*proposal), seen: make(map[string]string), members: make(map[keys.ID]*member),
-	}
-	e.look()
+	v := &versions{config: &c, self: c.Key.ID(), wake: make(chan struct{}, 1), charter: c.Charter,
+		proposals: make(map[keys.Hash]*proposal)}
+	e := &Enrolment{v, &files{versions: v, seen: make(map[string]string)},
+		&dispatcher{versions: v, members: make(map[keys.ID]*member)}}
+	e.files.look()
 	return e, nil
 }
 
 // Run watches the files, spreads what is new and puts complete versions into force until ctx ends.
 // It returns nil, when nothing it started is left.
 func (e *Enrolment) Run(ctx context.Context) error {
-	defer e.work.Wait()
+	defer e.dispatcher.work.Wait()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		e.look()
+		e.files.look()
 		e.adopt()
-		e.dispatch(ctx)
+		e.dispatcher.dispatch(ctx)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -104,28 +91,4 @@ func (e *Enrolment) Run(ctx context.Context) error {
 		case <-e.wake:
 		}
 	}
-}
-
-// notify makes Run take another turn now.
-func (e *Enrolment) notify() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
-// look reads what the owner may have changed.
-func (e *Enrolment) look() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.readProposals()
-	e.readCharterFile()
-}
-
-// name returns what the charter in force calls a member, or the short form of its id. e.mu is held.
-func (e *Enrolment) name(id keys.ID) string {
-	if m, ok := e.charter.Member(id); ok {
-		return m.Name
-	}
-	return id.Short()
 }

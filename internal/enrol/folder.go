@@ -11,6 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/fault"
 )
 
 // proposalsDir is the folder of proposals in a node's folder.
@@ -88,13 +89,27 @@ func prove(charterFile string, c *keys.SignedCharter) error {
 	return unsigned
 }
 
+// files are what the owner works with: the proposals' and the charter's.
+type files struct {
+	*versions
+	seen map[string]string // what was last read from each file, by path
+}
+
+// look reads what the owner may have changed.
+func (f *files) look() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readProposals()
+	f.readCharterFile()
+}
+
 // readProposals takes over what has changed in the folder: proposals put there, signed, or deleted
-// by the owner. e.mu is held.
-func (e *Enrolment) readProposals() {
-	folder := filepath.Join(e.config.Dir, proposalsDir)
+// by the owner. f.mu is held.
+func (f *files) readProposals() {
+	folder := filepath.Join(f.config.Dir, proposalsDir)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		e.warnOnce(folder, err)
+		f.warnOnce(folder, err)
 		return
 	}
 	found := make(map[string]bool)
@@ -102,140 +117,135 @@ func (e *Enrolment) readProposals() {
 		if name := entry.Name(); strings.HasSuffix(name, ".toml") && !strings.HasPrefix(name, ".") { // whole files
 			path := filepath.Join(folder, name)
 			found[path] = true
-			e.readProposal(path)
+			f.readProposal(path)
 		}
 	}
-	for h, p := range e.proposals {
+	for h, p := range f.proposals {
 		if p.path != "" && !found[p.path] {
-			e.config.Log.Info(fmt.Sprintf("%s is gone: the proposal is withdrawn here", p.path))
-			delete(e.proposals, h)
-			clear(e.seen) // there may be a second copy
+			f.config.Log.Info(fmt.Sprintf("%s is gone: the proposal is withdrawn here", p.path))
+			f.drop(h)
+			clear(f.seen) // there may be a second copy
 		}
 	}
 }
 
-// readProposal takes over one file, if it is not as it was. e.mu is held.
-func (e *Enrolment) readProposal(path string) {
+// readProposal takes over one file, if it is not as it was. f.mu is held.
+func (f *files) readProposal(path string) {
 	text, err := textfile.Read(path, keys.MaxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err != nil {
-		e.warnOnce(path, err)
+		f.warnOnce(path, err)
 		return
 	}
-	if e.seen[path] == string(text) {
+	if f.seen[path] == string(text) {
 		return
 	}
-	e.seen[path] = string(text)
+	f.seen[path] = string(text)
 	c, err := keys.ParseCharter(text)
 	if err == nil {
-		err = e.takeFile(path, c)
+		err = f.takeFile(path, c)
 	}
 	if err != nil {
-		e.config.Log.Warn(fmt.Sprintf("%s is left alone: %v", path, err))
+		f.config.Log.Warn(fmt.Sprintf("%s is left alone: %v", path, err))
 	}
 }
 
-// takeFile opens the proposal in a file, or adds the signatures in it. e.mu is held.
-func (e *Enrolment) takeFile(path string, c *keys.SignedCharter) error {
-	if c.Digest() == e.charter.Digest() {
+// takeFile opens the proposal in a file, or adds the signatures in it. f.mu is held.
+func (f *files) takeFile(path string, c *keys.SignedCharter) error {
+	if c.Digest() == f.charter.Digest() {
 		return os.Remove(path) // in force: the node died before it could, or a copy came late
 	}
-	c.After(e.charter)
-	p := e.proposals[c.Digest()]
+	c.After(f.charter)
+	p := f.proposals[c.Digest()]
 	fresh := p == nil
 	if fresh {
-		if err := e.mayOpen(c); err != nil {
+		if err := f.mayOpen(c); err != nil {
 			return err
 		}
-		p = e.open(c, path, keys.ID{})
+		p = f.open(c, path, keys.ID{})
 	}
-	news, err := e.accept(p, e.holdBack(p, c.Signatures))
+	news, err := f.accept(p, f.holdBack(p, c.Signatures))
 	if err != nil {
 		return err
 	}
 	if fresh {
-		e.announce(p)
+		f.announce(p)
 	} else if len(news) > 0 {
-		e.report(p, news)
+		f.report(p, news)
 	}
-	return e.save(p)
+	return f.save(p)
 }
 
 // save brings a proposal's file up to date. What the owner has done to it since it was last read
-// counts first. e.mu is held.
-func (e *Enrolment) save(p *proposal) error {
-	if p.path == "" || e.seen[p.path] == string(p.charter.Text()) {
+// counts first. f.mu is held.
+func (f *files) save(p *proposal) error {
+	if p.path == "" || f.seen[p.path] == string(p.charter.Text()) {
 		return nil
 	}
 	err := UpdateFile(p.path, func(text []byte) ([]byte, error) {
-		if e.seen[p.path] == string(text) {
+		if f.seen[p.path] == string(text) {
 			return p.charter.Text(), nil
 		}
 		if c, err := keys.ParseCharter(text); err == nil && c.Digest() == p.charter.Digest() {
-			if news, err := e.accept(p, e.holdBack(p, c.Signatures)); err == nil && len(news) > 0 {
-				e.report(p, news)
+			if news, err := f.accept(p, f.holdBack(p, c.Signatures)); err == nil && len(news) > 0 {
+				f.report(p, news)
 			}
 		}
 		return p.charter.Text(), nil
 	})
 	if err == nil {
-		e.seen[p.path] = string(p.charter.Text())
+		f.seen[p.path] = string(p.charter.Text())
 	}
 	return err
+}
+
+// merge adds signatures to a proposal and to its file. f.mu is held.
+func (f *files) merge(p *proposal, signatures map[keys.ID][]byte) error {
+	news, err := f.accept(p, signatures)
+	if err != nil {
+		return refuse(fault.CodeSignature, err)
+	}
+	if len(news) > 0 {
+		f.report(p, news)
+	}
+	return f.save(p)
 }
 
 // readCharterFile takes over a complete next version that the owner has put in the place of the
-// charter. e.mu is held.
-func (e *Enrolment) readCharterFile() {
-	path := e.config.CharterFile
+// charter. f.mu is held.
+func (f *files) readCharterFile() {
+	path := f.config.CharterFile
 	text, err := textfile.Read(path, keys.MaxDocument)
 	if err != nil {
-		e.warnOnce(path, err)
+		f.warnOnce(path, err)
 		return
 	}
-	if e.seen[path] == string(text) {
+	if f.seen[path] == string(text) {
 		return
 	}
-	e.seen[path] = string(text)
-	if bytes.Equal(text, e.charter.Text()) { // the signatures of a large charter take a while
+	f.seen[path] = string(text)
+	if bytes.Equal(text, f.charter.Text()) { // the signatures of a large charter take a while
 		return
 	}
 	c, err := keys.ParseCharter(text)
-	if err == nil && c.Digest() == e.charter.Digest() {
+	if err == nil && c.Digest() == f.charter.Digest() {
 		return
 	}
 	if err == nil {
-		err = e.install(c)
+		err = f.install(c)
 	}
 	if err != nil {
-		e.config.Log.Warn(fmt.Sprintf("%s is not used, version %d stays in force: %v", path, e.charter.Version, err))
+		f.config.Log.Warn(fmt.Sprintf("%s is not used, version %d stays in force: %v", path, f.charter.Version, err))
 	}
 }
 
-// install opens a version that all have signed; adopt puts it into force. e.mu is held.
-func (e *Enrolment) install(c *keys.SignedCharter) error {
-	if err := e.mayOpen(c); err != nil {
-		return err
-	}
-	c.After(e.charter)
-	if err := c.Complete(); err != nil {
-		return err
-	}
-	p := e.proposals[c.Digest()]
-	if p == nil {
-		p = e.open(c, "", keys.ID{})
-	}
-	_, err := e.accept(p, c.Signatures)
-	return err
-}
-
-// warnOnce logs an error about a file until it changes. e.mu is held.
-func (e *Enrolment) warnOnce(path string, err error) {
-	if note := "error: " + err.Error(); e.seen[path] != note {
-		e.seen[path] = note
-		e.config.Log.Warn(err.Error())
+// warnOnce logs an error about a file until it changes. f.mu is held.
+func (f *files) warnOnce(path string, err error) {
+	if note := "error: " + err.Error(); f.seen[path] != note {
+		f.seen[path] = note
+		f.config.Log.Warn(err.Error())
 	}
 }
 

@@ -90,15 +90,6 @@ func (e *Enrolment) answer(from keys.ID, method string, request []byte) ([]byte,
 	return nil, refusef(fault.CodeMethod, "this node has no method %q", method)
 }
 
-// isMember returns an error unless the caller is a member. e.mu is held.
-func (e *Enrolment) isMember(from keys.ID) error {
-	if _, ok := e.charter.Member(from); !ok {
-		return refusef(fault.CodeMember, "%s is not a member of charter %q, version %d",
-			from.Short(), e.charter.Name, e.charter.Version)
-	}
-	return nil
-}
-
 // serveOffer hands an invitee what it is invited to. To somebody who has become a member it hands
 // the charter.
 func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
@@ -126,7 +117,7 @@ func (e *Enrolment) serveOffer(from keys.ID) (offerReply, error) {
 // e.mu is held.
 func (e *Enrolment) invitedTo(i keys.Invitation) (*proposal, error) {
 	if e.proposals[i.Proposal] == nil {
-		e.readProposals()
+		e.files.readProposals()
 	}
 	if p := e.proposals[i.Proposal]; p != nil {
 		return p, nil
@@ -156,7 +147,7 @@ func (e *Enrolment) serveSign(from keys.ID, r signRequest) error {
 			"with the hash %s",
 			i.Card.Name, i.Proposal.Short())
 	}
-	return e.merge(p, map[keys.ID][]byte{from: r.Signature})
+	return e.files.merge(p, map[keys.ID][]byte{from: r.Signature})
 }
 
 // serveCharter hands out a charter that the caller has signed, with the signatures so far.
@@ -204,7 +195,7 @@ func (e *Enrolment) servePropose(from keys.ID, r textMessage) error {
 	if p == nil {
 		return e.openFrom(from, c)
 	}
-	if err := e.merge(p, e.counting(p, c)); err != nil {
+	if err := e.files.merge(p, e.counting(p, c)); err != nil {
 		return err
 	}
 	p.noteSent(from, signers(c))
@@ -231,36 +222,15 @@ func (e *Enrolment) openFrom(from keys.ID, c *keys.SignedCharter) error {
 	p := e.open(c, filepath.Join(e.config.Dir, proposalsDir, proposalFile(c)), from)
 	_, err := e.accept(p, e.counting(p, c))
 	if err == nil {
-		err = e.save(p)
+		err = e.files.save(p)
 	}
 	if err != nil {
-		delete(e.proposals, c.Digest())
+		e.drop(c.Digest())
 		return err
 	}
 	p.noteSent(from, signers(c))
 	e.announce(p)
 	return nil
-}
-
-// counting returns the signatures that count of those on a text that another member brings. One
-// that all have signed is in force, whatever the owner has signed besides. e.mu is held.
-func (e *Enrolment) counting(p *proposal, c *keys.SignedCharter) map[keys.ID][]byte {
-	if c.Complete() == nil {
-		return c.Signatures
-	}
-	return e.holdBack(p, c.Signatures)
-}
-
-// merge adds signatures to a proposal and to its file. e.mu is held.
-func (e *Enrolment) merge(p *proposal, signatures map[keys.ID][]byte) error {
-	news, err := e.accept(p, signatures)
-	if err != nil {
-		return refuse(fault.CodeSignature, err)
-	}
-	if len(news) > 0 {
-		e.report(p, news)
-	}
-	return e.save(p)
 }
 
 // serveSignatures takes signatures on a proposal.
@@ -289,7 +259,7 @@ func (e *Enrolment) serveSignatures(from keys.ID, r signaturesRequest) (knownRep
 		}
 		signatures[id] = s.Data
 	}
-	if err := e.merge(p, e.holdBack(p, signatures)); err != nil {
+	if err := e.files.merge(p, e.holdBack(p, signatures)); err != nil {
 		return knownReply{}, err
 	}
 	for id := range signatures {
@@ -305,7 +275,7 @@ func (e *Enrolment) serveVersion(from keys.ID, r versionRequest) (textMessage, e
 	if err := e.isMember(from); err != nil {
 		return textMessage{}, err
 	}
-	c := e.version(r.Version)
+	c := e.files.version(r.Version)
 	if c == nil {
 		return textMessage{}, nil
 	}

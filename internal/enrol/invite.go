@@ -176,10 +176,10 @@ func (g Guests) invite(dir string, proposal *keys.SignedCharter, card keys.Card)
 // guestDir is the folder of somebody's invitation.
 func guestDir(dir string, id keys.ID) string { return filepath.Join(dir, invitationsDir, id.Short()) }
 
-// dropInvitations removes the invitations of those who have become members. e.mu is held.
-func (e *Enrolment) dropInvitations() {
-	for _, m := range e.charter.Members {
-		os.RemoveAll(guestDir(e.config.Dir, m.ID)) // one that stays invites nobody who is not in anyway
+// dropInvitations removes the invitations of those who have become members. f.mu is held.
+func (f *files) dropInvitations() {
+	for _, m := range f.charter.Members {
+		os.RemoveAll(guestDir(f.config.Dir, m.ID)) // one that stays invites nobody who is not in anyway
 	}
 }
 

@@ -1,10 +1,8 @@
 package enrol
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
@@ -54,121 +52,6 @@ func signers(c *keys.SignedCharter) []keys.ID {
 	return slices.SortedFunc(maps.Keys(c.Signatures), keys.ID.Compare)
 }
 
-// find returns an open proposal, or the one in force while it still goes round; nil if there is
-// none. e.mu is held.
-func (e *Enrolment) find(h keys.Hash) *proposal {
-	if p := e.proposals[h]; p != nil {
-		return p
-	}
-	if e.settled != nil && e.settled.charter.Digest() == h {
-		return e.settled
-	}
-	return nil
-}
-
-// mayOpen says whether a version can come into force after the charter here. e.mu is held.
-func (e *Enrolment) mayOpen(c *keys.SignedCharter) error {
-	if err := c.Follows(e.charter); err != nil {
-		return fmt.Errorf("%w; version %d is in force here", err, e.charter.Version)
-	}
-	if _, ok := c.Member(e.self); !ok {
-		return fmt.Errorf("charter %q: %s is not a member in version %d: its node takes no part in it", c.Name,
-			e.name(e.self), c.Version)
-	}
-	if !slices.ContainsFunc(e.charter.Members, func(m keys.Member) bool { return c.SignedBy(m.ID) }) {
-		return fmt.Errorf("charter %q: no member has signed version %d with the hash %s: whoever proposes it signs first",
-			c.Name, c.Version, c.Digest().Short())
-	}
-	return nil
-}
-
-// open begins to carry a version; its signatures come by accept. e.mu is held.
-func (e *Enrolment) open(c *keys.SignedCharter, path string, from keys.ID) *proposal {
-	p := newProposal(c, path, from)
-	e.proposals[c.Digest()] = p
-	e.notify()
-	return p
-}
-
-// accept adds those signatures that count to a proposal and returns who of them is new. A bad one
-// is an error, and nothing is added then. e.mu is held.
-func (e *Enrolment) accept(p *proposal, signatures map[keys.ID][]byte) (news []keys.ID, err error) {
-	before := maps.Clone(p.charter.Signatures)
-	for _, id := range slices.SortedFunc(maps.Keys(signatures), keys.ID.Compare) {
-		if p.charter.SignedBy(id) {
-			continue
-		}
-		if err := p.charter.AddSignature(id, signatures[id]); err != nil {
-			p.charter.Signatures = before
-			return nil, err
-		}
-		news = append(news, id)
-	}
-	if len(news) > 0 {
-		e.notify()
-	}
-	return news, nil
-}
-
-// holdBack takes the owner's signature out of signatures that were found on the disk, or brought by
-// others, if it stands on another proposal of this version already. e.mu is held.
-func (e *Enrolment) holdBack(p *proposal, signatures map[keys.ID][]byte) map[keys.ID][]byte {
-	if signatures[e.self] == nil || p.charter.SignedBy(e.self) {
-		return signatures
-	}
-	for _, other := range e.proposals {
-		if other == p || !other.charter.SignedBy(e.self) {
-			continue
-		}
-		e.config.Log.Warn(fmt.Sprintf("your signature on %s is held back: you have signed another version %d, %s, and two "+
-			"of them cannot both come into force; delete that file first if the others have given it up",
-			p.path, p.charter.Version, other.path))
-		signatures = maps.Clone(signatures)
-		delete(signatures, e.self)
-		return signatures
-	}
-	return signatures
-}
-
-// announce tells the owner of a proposal that waits for its signature, in the name of the first
-// member that has signed it, whoever passed it on. e.mu is held.
-func (e *Enrolment) announce(p *proposal) {
-	if len(p.charter.Signatures) == 0 || p.charter.SignedBy(e.self) {
-		return
-	}
-	e.config.Log.Info(fmt.Sprintf("%s proposes charter version %d: %s; see it with: hanse charter show %s; sign it "+
-		"with: hanse charter sign --key FILE.key %s",
-		e.proposer(p), p.charter.Version, e.changes(p), p.path, p.path))
-}
-
-// proposer names the first member that has signed a version, or the one whose node brought it. e.mu is held.
-func (e *Enrolment) proposer(p *proposal) string {
-	for _, m := range e.charter.Members {
-		if p.charter.SignedBy(m.ID) {
-			return m.Name
-		}
-	}
-	return e.name(p.from)
-}
-
-// report tells the owner who has signed. e.mu is held.
-func (e *Enrolment) report(p *proposal, news []keys.ID) {
-	names := make([]string, len(news))
-	for i, id := range news {
-		m, _ := p.charter.Member(id)
-		names[i] = m.Name
-	}
-	waits := "all have"
-	if missing := missingNames(p.charter); len(missing) > 0 {
-		waits = "missing: " + strings.Join(missing, ", ")
-		if p.charter.Complete() == nil {
-			waits = "they are enough to revoke a member, without " + strings.Join(missing, ", ")
-		}
-	}
-	e.config.Log.Info(fmt.Sprintf("charter version %d is signed by %s; %s", p.charter.Version, strings.Join(names, ", "),
-		waits))
-}
-
 // missingNames lists those who have not signed, in the order of the charter.
 func missingNames(c *keys.SignedCharter) []string {
 	var names []string
@@ -178,13 +61,4 @@ func missingNames(c *keys.SignedCharter) []string {
 		}
 	}
 	return names
-}
-
-// changes says in one line what a proposal changes in the charter in force. e.mu is held.
-func (e *Enrolment) changes(p *proposal) string {
-	lines := p.charter.Changes(e.charter)
-	if len(lines) == 0 {
-		return "changes nothing"
-	}
-	return strings.Join(lines, "; ")
 }

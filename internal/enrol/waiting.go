@@ -1,9 +1,6 @@
 package enrol
 
 import (
-	"bytes"
-	"cmp"
-	"sort"
 	"time"
 
 	"github.com/hanse-project/hanse/keys"
@@ -32,19 +29,6 @@ func (e *Enrolment) Waiting() []Waiting {
 			File: p.path, Signed: p.charter.SignedBy(e.self), Missing: missingNames(p.charter),
 			New: NewKeys(p.charter, e.charter)})
 	}
-	return all
-}
-
-// inOrder lists the proposals, the oldest draft first. e.mu is held.
-func (e *Enrolment) inOrder() []keys.Hash {
-	var all []keys.Hash
-	for h := range e.proposals {
-		all = append(all, h)
-	}
-	sort.Slice(all, func(i, k int) bool {
-		a, b := e.proposals[all[i]].charter.Created, e.proposals[all[k]].charter.Created
-		return cmp.Or(a.Compare(b), bytes.Compare(all[i][:], all[k][:])) < 0
-	})
 	return all
 }
 
