@@ -15,31 +15,31 @@ import (
 )
 
 // difference runs the difference attack on one view of a party, with its controls.
-func (f *follower) difference(ctx context.Context, s *partyView) (finding.Attack, error) {
-	a := finding.Attack{Name: "difference", Party: f.In.Contract.Parties[s.party].Name, View: s.view,
+func (t *attempts) difference(ctx context.Context, s *partyView) (finding.Attack, error) {
+	a := finding.Attack{Name: "difference", Party: t.In.Contract.Parties[s.party].Name, View: s.view,
 		Verdict: finding.Skipped}
-	p, err := f.aim(&a, s)
+	p, err := t.aim(&a, s)
 	if p == nil {
 		return a, err
 	}
-	p, r, err := f.strike(ctx, p)
+	p, r, err := t.strike(ctx, p)
 	if err != nil {
 		return a, err
 	}
 	a.Rows, a.UnknownColumns, a.Equations, a.Rank = r.Rows, r.Unknowns, r.Available, r.Rank
 	a.RecoveredShare, a.RMS, a.ControlRMS = &r.RecoveredShare, &r.RMS, &r.ControlRMS
-	a.Columns, a.Whose = f.columnsOf(p, r), p.whose(f.In)
+	a.Columns, a.Whose = t.columnsOf(p, r), p.whose(t.In)
 	a.Plot = &finding.Plot{
 		Kind: "scatter", Title: fmt.Sprintf("from the view of %s (%s): the columns of %s", a.Party, a.View, a.Whose),
 		X: "true difference between two rows", Y: "rebuilt difference", Points: r.Sample,
 	}
-	return a, f.judge(ctx, &a, p, r)
+	return a, t.judge(ctx, &a, p, r)
 }
 
 // aim sets up the equations of a view; without an error it returns none when the attack cannot be tried,
 // and the attack says why.
-func (f *follower) aim(a *finding.Attack, s *partyView) (*problem, error) {
-	p, err := f.problem(s)
+func (t *attempts) aim(a *finding.Attack, s *partyView) (*problem, error) {
+	p, err := t.problem(s)
 	if errors.Is(err, errNobodyElse) {
 		a.Verdict, a.Detail = finding.NotApplicable, err.Error()
 		return nil, nil
@@ -54,17 +54,17 @@ func (f *follower) aim(a *finding.Attack, s *partyView) (*problem, error) {
 
 // strike solves a view, and where that gains nothing what each child sent by itself: a vector without
 // masks must not hide among others'.
-func (f *follower) strike(ctx context.Context, p *problem) (*problem, *attack.Recovery, error) {
-	r, err := f.solve(ctx, p)
+func (t *attempts) strike(ctx context.Context, p *problem) (*problem, *attack.Recovery, error) {
+	r, err := t.solve(ctx, p)
 	if err != nil || gained(r) {
 		return p, r, err
 	}
 	for _, child := range p.view.children() {
-		one, err := f.problem(p.view.only(child))
+		one, err := t.problem(p.view.only(child))
 		if err != nil {
 			continue // too little of it was seen
 		}
-		s, err := f.solve(ctx, one)
+		s, err := t.solve(ctx, one)
 		if err != nil || gained(s) {
 			return one, s, err
 		}
@@ -72,16 +72,16 @@ func (f *follower) strike(ctx context.Context, p *problem) (*problem, *attack.Re
 	return p, r, nil
 }
 
-func (f *follower) solve(ctx context.Context, p *problem) (*attack.Recovery, error) {
-	return attack.Difference(ctx, p.System, f.options(p))
+func (t *attempts) solve(ctx context.Context, p *problem) (*attack.Recovery, error) {
+	return attack.Difference(ctx, p.System, t.options(p))
 }
 
 // mostEquations is how many equations an attack uses, those that wrap least.
 const mostEquations = 4096
 
 // options says how hard to attack.
-func (f *follower) options(p *problem) attack.Options {
-	return attack.Options{Workers: f.In.Workers, MaxRows: f.In.Rows, MaxEquations: mostEquations, Truth: p.truth}
+func (t *attempts) options(p *problem) attack.Options {
+	return attack.Options{Workers: t.In.Workers, MaxRows: t.In.Rows, MaxEquations: mostEquations, Truth: p.truth}
 }
 
 // gained reports whether an attack found anything: rows that prove themselves, or more rows than shuffled
@@ -101,19 +101,19 @@ func beyondChance(a, b float64, n int) bool {
 }
 
 // judge says what the result means, and where nothing was found shows that the attack would have.
-func (f *follower) judge(ctx context.Context, a *finding.Attack, p *problem, r *attack.Recovery) error {
+func (t *attempts) judge(ctx context.Context, a *finding.Attack, p *problem, r *attack.Recovery) error {
 	if gained(r) {
-		a.Verdict = f.blame(p.view)
+		a.Verdict = t.blame(p.view)
 		a.Detail = fmt.Sprintf("%s, as %s, rebuilt %.1f %% of %d rows of %s, with an error of %.1g of the "+
 			"columns' ranges where a guess has %.2g",
-			a.Party, a.View, 100*r.RecoveredShare, r.Rows, p.whose(f.In), r.RMS, r.ControlRMS)
+			a.Party, a.View, 100*r.RecoveredShare, r.Rows, p.whose(t.In), r.RMS, r.ControlRMS)
 		a.Detail += "; a row counts when every column is within 1 % of its range, up to a shift that is the same for all rows"
-		if minmax(f.params) && f.In.Contract.Job.Task == contract.TaskTrain {
+		if minmax(t.params) && t.In.Contract.Job.Task == contract.TaskTrain {
 			a.Detail += " and follows from every column running from 0 to 1"
 		}
 		return nil
 	}
-	control, err := attack.Difference(ctx, p.unmasked(), f.options(p))
+	control, err := attack.Difference(ctx, p.unmasked(), t.options(p))
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (f *follower) judge(ctx context.Context, a *finding.Attack, p *problem, r *
 	a.ControlShare = &control.RecoveredShare
 	a.Detail = fmt.Sprintf("nothing was rebuilt of %s: the error is that of a guess; the same attack "+
 		"on the same columns without masks rebuilds %.1f %% of the rows",
-		p.whose(f.In), 100*control.RecoveredShare)
+		p.whose(t.In), 100*control.RecoveredShare)
 	if control.RecoveredShare < attack.ControlShare {
 		a.Verdict = finding.Skipped
 		a.Detail = fmt.Sprintf("proves nothing: not even without masks would %d equations rebuild the %d columns of %s",
-			r.Available, r.Unknowns, p.whose(f.In))
+			r.Available, r.Unknowns, p.whose(t.In))
 	}
 	return nil
 }
@@ -133,13 +133,13 @@ func (f *follower) judge(ctx context.Context, a *finding.Attack, p *problem, r *
 // blame returns Disclosed when the contract says that the party learns the totals that the view shows,
 // and Leak when it does not: no contract opens the parts of a total to who adds them, and a published
 // job's excuses nothing.
-func (f *follower) blame(s *partyView) finding.Verdict {
-	c := f.In.Contract
+func (t *attempts) blame(s *partyView) finding.Verdict {
+	c := t.In.Contract
 	if c.Job.Privacy == keys.PrivacyPublished || s.view != ViewActive {
 		return finding.Leak
 	}
 	for _, o := range c.Openings {
-		if o.To == f.Name() && o.Kind == evidence.OpeningAngles {
+		if o.To == t.Name() && o.Kind == evidence.OpeningAngles {
 			return finding.Disclosed
 		}
 	}
@@ -147,21 +147,21 @@ func (f *follower) blame(s *partyView) finding.Verdict {
 }
 
 // columnsOf lists how well each column was rebuilt.
-func (f *follower) columnsOf(p *problem, r *attack.Recovery) []finding.Column {
+func (t *attempts) columnsOf(p *problem, r *attack.Recovery) []finding.Column {
 	var list []finding.Column
 	for i, c := range r.Columns {
 		if !c.Constant {
-			list = append(list, finding.Column{Party: f.In.Contract.Parties[p.names[i].party].Name,
-				Name: f.columnName(p.names, i), RMS: c.RMS, R2: c.R2})
+			list = append(list, finding.Column{Party: t.In.Contract.Parties[p.names[i].party].Name,
+				Name: t.columnName(p.names, i), RMS: c.RMS, R2: c.R2})
 		}
 	}
 	return list
 }
 
 // columnName names a column in the report: the auditor's own by its name, another's by its number among that party's.
-func (f *follower) columnName(names []unknownColumn, i int) string {
+func (t *attempts) columnName(names []unknownColumn, i int) string {
 	party := names[i].party
-	if id := f.In.Auditor; !id.IsZero() && f.In.Owner(party) == id {
+	if id := t.In.Auditor; !id.IsZero() && t.In.Owner(party) == id {
 		return names[i].name
 	}
 	number := 0

@@ -11,11 +11,9 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit/evidence"
-	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/audit/views/payload"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
@@ -42,11 +40,9 @@ type follower struct {
 
 	operation uint64 // the one that is going on
 	angles    *fdskl.AngleSum
-	strange   error  // why angles of this job cannot be followed at all
-	broken    error  // why those of this session cannot be followed any more
-	blind     error  // why angles of any session could not be followed
-	compared  bool   // the columns given were compared with what was seen
-	unfit     string // why they are not those that were summed
+	strange   error // why angles of this job cannot be followed at all
+	broken    error // why those of this session cannot be followed any more
+	blind     error // why angles of any session could not be followed
 
 	active *partyView
 	parent *partyView
@@ -342,92 +338,6 @@ func Width(ctx context.Context, in *evidence.Input, s *evidence.Source) (float64
 		}
 	}
 	return f.sigma, ctx.Err()
-}
-
-// Attack runs all attacks on what one party of a job saw, as far as its payloads were kept. The checks are of what
-// the attacks rest on: the payloads, and the columns given.
-func Attack(ctx context.Context, in *evidence.Input, s *evidence.Source, party int, kept bool) ([]finding.Attack,
-	[]finding.Check, error) {
-	in.Begin("attacking what "+in.Contract.Parties[party].Name+" saw", "reading what it kept")
-	f, err := follow(ctx, in, s, party)
-	if err != nil {
-		return nil, nil, fmt.Errorf("transcript %s: %w", s.Path, err)
-	}
-	blind := f.Unfollowed(cmp.Or(f.strange, f.blind))
-	instead := func(v finding.Verdict, detail string) []finding.Attack { // of all attacks
-		return []finding.Attack{{Name: "difference", Party: f.Name(), View: "all views", Verdict: v, Detail: detail}}
-	}
-	switch {
-	case f.Kept+f.Lost+f.Missed == 0 && blind == "":
-		return instead(finding.NotApplicable,
-			"there is none to try, nor any other: nothing that an attack looks at came to this party or left it"), nil, nil
-	case f.Kept+f.Lost == 0 && kept:
-		c := payload.AbsentPayloads(f.Name())
-		return instead(finding.Skipped, "not tried, nor any other: "+c.Detail), []finding.Check{c}, nil
-	case f.Kept+f.Lost == 0:
-		return instead(finding.Skipped, "not tried, nor any other: "+payload.ErrNotKept.Error()), nil, nil
-	}
-	list, err := f.attacks(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if blind != "" {
-		list = append(list, finding.Attack{Name: "difference", Party: f.Name(), View: "angles", Verdict: finding.Skipped,
-			Detail: "not tried on all that was seen: " + blind})
-	}
-	checks := []finding.Check{f.Check()}
-	if f.compared {
-		checks = append(checks, f.tables())
-	}
-	return list, checks, nil
-}
-
-// attacks runs all attacks on what a party saw.
-func (f *follower) attacks(ctx context.Context) ([]finding.Attack, error) {
-	var list []finding.Attack
-	says := func(name, view string) {
-		f.In.Begin("attacking what "+f.Name()+" saw", strings.TrimSuffix(name+", "+view, ", "))
-	}
-	try := func(a finding.Attack, err error) error {
-		if err != nil && ctx.Err() == nil {
-			a.Verdict, a.Detail = finding.Skipped, "not tried: "+err.Error()
-		}
-		list = append(list, a)
-		return ctx.Err()
-	}
-	for _, s := range f.views() {
-		if len(s.system) == 0 {
-			continue
-		}
-		says("difference", s.view)
-		err := try(f.difference(ctx, s))
-		says("known rows", s.view)
-		if err = errors.Join(err, try(f.knownRows(ctx, s))); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range f.cosines() {
-		says("known rows, by cosines", s.view)
-		if err := try(f.knownCosines(ctx, s)); err != nil {
-			return nil, err
-		}
-	}
-	if a, ok := f.Uniformity(); ok {
-		reuse := f.Reuse
-		if f.encrypted != nil {
-			reuse = f.RepeatedPolynomials
-		}
-		if err := errors.Join(try(a, nil), try(reuse(ctx))); err != nil {
-			return nil, err
-		}
-	}
-	if f.In.Contract.Parties[f.Party].Role == "passive" {
-		says("label leakage", "")
-		if err := try(f.labelLeakage(ctx)); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }
 
 // angleKind is the kind of sums of angles.

@@ -16,9 +16,9 @@ const knownNoise = 30
 const leastKnown = 100
 
 // knownRows lets a coalition that knows a fifth of the rows predict the others from what a view shows.
-func (f *follower) knownRows(ctx context.Context, s *partyView) (finding.Attack, error) {
-	a := finding.Attack{Name: "known rows", Party: f.Name(), View: s.view, Verdict: finding.Skipped}
-	p, err := f.aim(&a, s)
+func (t *attempts) knownRows(ctx context.Context, s *partyView) (finding.Attack, error) {
+	a := finding.Attack{Name: "known rows", Party: t.Name(), View: s.view, Verdict: finding.Skipped}
+	p, err := t.aim(&a, s)
 	if p == nil {
 		return a, err
 	}
@@ -35,26 +35,26 @@ func (f *follower) knownRows(ctx context.Context, s *partyView) (finding.Attack,
 	a.Rows, a.UnknownColumns, a.Equations = r.Known+r.Tested, unknowns, r.Features
 	a.Statistic, a.Verdict = &r.Best, finding.Clean
 	a.Detail = fmt.Sprintf("who knows %d rows of %s and sees what %s sees predicts nothing of the others: "+
-		"at best R2 %.2f, with shuffled rows %.2f", r.Known, p.whose(f.In), a.Party, r.Best, r.Control)
+		"at best R2 %.2f, with shuffled rows %.2f", r.Known, p.whose(t.In), a.Party, r.Best, r.Control)
 	if r.Best > max(0, r.Control)+max(attack.KnownGain, float64(knownNoise)/float64(r.Tested)) {
-		a.Verdict = f.blame(s)
+		a.Verdict = t.blame(s)
 		best := p.names[r.BestAt]
 		a.Detail = fmt.Sprintf("who knows %d rows of %s and sees what %s sees predicts the others by plain "+
 			"regression: R2 %.2f on average, %.2f for %s of %s",
-			r.Known, p.whose(f.In), a.Party, r.Mean, r.Best, f.columnName(p.names, r.BestAt),
-			f.In.Contract.Parties[best.party].Name)
+			r.Known, p.whose(t.In), a.Party, r.Mean, r.Best, t.columnName(p.names, r.BestAt),
+			t.In.Contract.Parties[best.party].Name)
 	}
 	return a, nil
 }
 
 // knownCosines is the attack of who knows a fifth of the rows on words of features, taken for cosines. Its controls
 // are shuffled rows, and the features themselves.
-func (f *follower) knownCosines(ctx context.Context, s *partyView) (finding.Attack, error) {
-	a, err := f.knownRows(ctx, s)
+func (t *attempts) knownCosines(ctx context.Context, s *partyView) (finding.Attack, error) {
+	a, err := t.knownRows(ctx, s)
 	if err != nil || a.Verdict != finding.Clean {
 		return a, err
 	}
-	p, err := f.aim(&a, s)
+	p, err := t.aim(&a, s)
 	if p == nil {
 		return a, err
 	}
@@ -69,7 +69,7 @@ func (f *follower) knownCosines(ctx context.Context, s *partyView) (finding.Atta
 	if r.Best < attack.KnownGain {
 		a.Verdict = finding.Skipped
 		a.Detail = fmt.Sprintf("proves nothing: not even the features themselves would predict the columns of %s",
-			p.whose(f.In))
+			p.whose(t.In))
 	}
 	return a, nil
 }

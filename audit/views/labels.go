@@ -30,13 +30,13 @@ const (
 // labelLeakage correlates what a party without labels saw with the labels: timing, the choice of rows and
 // masked words. The order of the rows is there for comparison: every party knows it from its own table,
 // and what goes with the labels no better than that tells nothing new.
-func (f *follower) labelLeakage(ctx context.Context) (finding.Attack, error) {
-	a := finding.Attack{Name: "label leakage", Party: f.Name(), View: "passive party", Verdict: finding.Skipped}
-	if f.In.Contract.Job.Task == contract.TaskPredict {
+func (t *attempts) labelLeakage(ctx context.Context) (finding.Attack, error) {
+	a := finding.Attack{Name: "label leakage", Party: t.Name(), View: "passive party", Verdict: finding.Skipped}
+	if t.In.Contract.Job.Task == contract.TaskPredict {
 		a.Verdict, a.Detail = finding.NotApplicable, "no labels take part in a prediction"
 		return a, nil
 	}
-	labels := f.labels()
+	labels := t.labels()
 	if labels == nil {
 		a.Detail = "not tried: the labels are needed, which the active party's table holds"
 		return a, nil
@@ -45,7 +45,7 @@ func (f *follower) labelLeakage(ctx context.Context) (finding.Attack, error) {
 		a.Detail = fmt.Sprintf("not tried: %d rows are too few for a correlation", len(labels))
 		return a, nil
 	}
-	r, err := attack.Labels(ctx, f.signals(), labels, 1)
+	r, err := attack.Labels(ctx, t.signals(), labels, 1)
 	if err != nil {
 		return a, err
 	}
@@ -80,13 +80,13 @@ func judgeSignal(a *finding.Attack, s attack.LabelSignal, strength, known float6
 }
 
 // labels returns the labels of the sampled rows, nil when they are not all known.
-func (f *follower) labels() []float64 {
-	for _, c := range f.In.Columns {
+func (t *attempts) labels() []float64 {
+	for _, c := range t.In.Columns {
 		if c == nil || c.Labels == nil {
 			continue
 		}
 		var labels []float64
-		for _, j := range f.active.rows {
+		for _, j := range t.active.rows {
 			if math.IsNaN(c.Labels[j]) {
 				return nil
 			}
@@ -98,19 +98,19 @@ func (f *follower) labels() []float64 {
 }
 
 // signals lists what the party saw of each sampled row.
-func (f *follower) signals() map[string][]float64 {
-	rows := f.active.rows
+func (t *attempts) signals() map[string][]float64 {
+	rows := t.active.rows
 	order := make([]float64, len(rows))
 	for k, j := range rows {
 		order[k] = float64(j)
 	}
-	signals := map[string][]float64{signalOrder: order, signalTiming: means(f.clock.took, f.clock.timed)}
-	if f.params.Schedule == fdskl.DoublyStochastic {
-		signals[signalCount] = f.clock.sums
-		signals[signalPlace] = means(f.clock.before, f.clock.sums)
+	signals := map[string][]float64{signalOrder: order, signalTiming: means(t.clock.took, t.clock.timed)}
+	if t.params.Schedule == fdskl.DoublyStochastic {
+		signals[signalCount] = t.clock.sums
+		signals[signalPlace] = means(t.clock.before, t.clock.sums)
 	}
-	if equations, whole := f.parent.whole(); len(whole) == len(rows) {
-		signals[signalWord] = f.parent.values[equations[0]]
+	if equations, whole := t.parent.whole(); len(whole) == len(rows) {
+		signals[signalWord] = t.parent.values[equations[0]]
 	}
 	return signals
 }

@@ -48,7 +48,7 @@ var errNobodyElse = errors.New("nobody else's columns are in it")
 
 // problem sets up the equations of a view. The frequencies come from the public seed; for them the
 // columns' names must be known, and the party's own columns where they are in the values.
-func (f *follower) problem(s *partyView) (*problem, error) {
+func (t *attempts) problem(s *partyView) (*problem, error) {
 	p := &problem{view: s}
 	p.equations, p.rows = s.whole()
 	if len(p.equations) == 0 || len(p.rows) < 2 {
@@ -56,12 +56,12 @@ func (f *follower) problem(s *partyView) (*problem, error) {
 	}
 	for _, i := range p.equations {
 		for _, party := range s.from[i] {
-			if evidence.WithoutData(&f.In.Contract.Parties[party]) {
+			if evidence.WithoutData(&t.In.Contract.Parties[party]) {
 				continue
 			}
-			if f.In.Columns[party] == nil {
+			if t.In.Columns[party] == nil {
 				return nil, &blindError{fmt.Sprintf("the columns of %s are needed, for their names and to score the result",
-					f.In.Contract.Parties[party].Name)}
+					t.In.Contract.Parties[party].Name)}
 			}
 			if party != s.party && !slices.Contains(p.parties, party) {
 				p.parties = append(p.parties, party)
@@ -72,12 +72,12 @@ func (f *follower) problem(s *partyView) (*problem, error) {
 	if len(p.parties) == 0 {
 		return nil, errNobodyElse
 	}
-	draws, err := f.frequencies(append(slices.Clone(p.parties), s.party), p)
+	draws, err := t.frequencies(append(slices.Clone(p.parties), s.party), p)
 	if err != nil {
 		return nil, err
 	}
-	if p.name(f.In); len(p.names) == 0 {
-		return nil, fmt.Errorf("%w: %s has no columns", errNobodyElse, p.whose(f.In))
+	if p.name(t.In); len(p.names) == 0 {
+		return nil, fmt.Errorf("%w: %s has no columns", errNobodyElse, p.whose(t.In))
 	}
 	p.Design = mat.NewDense(len(p.equations), len(p.names), nil)
 	for e, i := range p.equations {
@@ -91,11 +91,11 @@ func (f *follower) problem(s *partyView) (*problem, error) {
 			at += len(draws[party])
 		}
 	}
-	p.values(f.In, draws)
+	p.values(t.In, draws)
 	if s.view == ViewActive || s.exact {
-		f.compared = true
-		if !p.fits(p.tolerance(len(f.In.Contract.Parties))) {
-			return nil, f.unlike(p)
+		t.compared = true
+		if !p.fits(p.tolerance(len(t.In.Contract.Parties))) {
+			return nil, t.unlike(p)
 		}
 	}
 	return p, nil
@@ -103,12 +103,12 @@ func (f *follower) problem(s *partyView) (*problem, error) {
 
 // frequencies draws omega for the columns of some parties and the equations: [party][column][equation],
 // in turns a unit.
-func (f *follower) frequencies(parties []int, p *problem) ([][][]float64, error) {
-	kind, err := kernel.ParseKind(f.params.Kernel)
+func (t *attempts) frequencies(parties []int, p *problem) ([][][]float64, error) {
+	kind, err := kernel.ParseKind(t.params.Kernel)
 	if err != nil {
 		return nil, err
 	}
-	k := kernel.Kernel{Kind: kind, Sigma: f.sigma}
+	k := kernel.Kernel{Kind: kind, Sigma: t.sigma}
 	if err := k.Validate(); err != nil {
 		return nil, &blindError{fmt.Sprintf("the kernel's width is not known: %v", err)}
 	}
@@ -117,13 +117,13 @@ func (f *follower) frequencies(parties []int, p *problem) ([][][]float64, error)
 		last = max(last, p.view.system[i].frequency)
 	}
 	all := make([]float64, last+1)
-	draws := make([][][]float64, len(f.In.Contract.Parties))
+	draws := make([][][]float64, len(t.In.Contract.Parties))
 	for _, party := range parties {
-		if f.In.Columns[party] == nil {
+		if t.In.Columns[party] == nil {
 			continue
 		}
-		for _, name := range f.In.Columns[party].Names {
-			k.Draw(f.params.PublicSeed(), f.In.Owner(party), name, 0, len(all), all)
+		for _, name := range t.In.Columns[party].Names {
+			k.Draw(t.params.PublicSeed(), t.In.Owner(party), name, 0, len(all), all)
 			column := make([]float64, len(p.equations))
 			for e, i := range p.equations {
 				column[e] = all[p.view.system[i].frequency]
@@ -274,18 +274,18 @@ func (p *problem) tolerance(parties int) float64 {
 
 // tables checks, where a total or a sum without masks shows it, that the columns given are those that
 // were summed.
-func (f *follower) tables() finding.Check {
-	if f.unfit != "" {
-		return finding.Check{Name: finding.CheckTables, Party: f.Name(), Verdict: finding.Failed, Detail: f.unfit}
+func (t *attempts) tables() finding.Check {
+	if t.unfit != "" {
+		return finding.Check{Name: finding.CheckTables, Party: t.Name(), Verdict: finding.Failed, Detail: t.unfit}
 	}
-	return finding.Check{Name: finding.CheckTables, Party: f.Name(), Verdict: finding.Passed,
-		Detail: "the columns given add up to what " + f.Name() + " saw without masks"}
+	return finding.Check{Name: finding.CheckTables, Party: t.Name(), Verdict: finding.Passed,
+		Detail: "the columns given add up to what " + t.Name() + " saw without masks"}
 }
 
 // unlike says that the columns given are not those that were summed into a view.
-func (f *follower) unlike(p *problem) *blindError {
+func (t *attempts) unlike(p *problem) *blindError {
 	reason := fmt.Sprintf("the columns given do not add up to what %s saw as %s, of %s or its own: a "+
-		"table is another party's, or not the one that was trained on", f.Name(), p.view.view, p.whose(f.In))
-	f.unfit = cmp.Or(f.unfit, reason)
+		"table is another party's, or not the one that was trained on", t.Name(), p.view.view, p.whose(t.In))
+	t.unfit = cmp.Or(t.unfit, reason)
 	return &blindError{reason}
 }
