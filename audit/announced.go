@@ -12,7 +12,7 @@ import (
 )
 
 // announced says in plain words what can be rebuilt or is unprotected, of what the contract had announced.
-func (a *auditor) announced() string {
+func (a *account) announced() string {
 	const clause = ", as the contract had announced"
 	if len(a.report.Federations) > 0 {
 		text := "Totals over clients opened" + clause + ": " + a.federations() + "."
@@ -47,7 +47,7 @@ func more(list []string) string {
 }
 
 // federations says what the servers whose transcripts were read have summed, once for those that did the same.
-func (a *auditor) federations() string {
+func (a *account) federations() string {
 	var done []string
 	by := make(map[string][]string) // what was done: the servers
 	for i := range a.report.Federations {
@@ -70,7 +70,7 @@ func (a *auditor) federations() string {
 
 // readable says who can read what: from the rows that an attack rebuilt, from what an attack foretold, and from what
 // opened where no attack was tried. Figures stand behind a colon.
-func (a *auditor) readable() []string {
+func (a *account) readable() []string {
 	var list []string
 	told := make(map[string]bool)
 	add := func(party, text string) {
@@ -105,7 +105,7 @@ func (a *auditor) readable() []string {
 
 // learned says which other values with consequences opened to whom, those that open to several at once in one sentence.
 // Nothing is said of parties in told.
-func (a *auditor) learned(told map[string]bool) []string {
+func (a *account) learned(told map[string]bool) []string {
 	var order []string
 	who := make(map[string][]string)
 	for _, l := range a.report.Ledger {

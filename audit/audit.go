@@ -28,7 +28,7 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	case len(in.Sources) == 0:
 		return nil, errors.New("audit: no transcript was given")
 	}
-	a := &auditor{in: *in, report: &finding.Report{Job: describe(in)}}
+	a := &auditor{account: &account{in: *in, report: &finding.Report{Job: describe(in)}}}
 	if a.in.Columns == nil {
 		a.in.Columns = make([]*evidence.Columns, len(in.Contract.Parties))
 	}
@@ -78,9 +78,9 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	return a.report, nil
 }
 
+// auditor looks at the transcripts of one job, and puts what it finds into the account.
 type auditor struct {
-	in     evidence.Input
-	report *finding.Report
+	*account
 	exams  []*conform.Examination
 	shards *sharded // of a job in shards; else nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // isSealed reports whether the job computes on shares, and opens no angles.
-func (a *auditor) isSealed() bool {
+func (a *account) isSealed() bool {
 	return a.report.Job.Privacy == fdskl.Sealed && evidence.OverColumns(a.in.Contract.Job)
 }
 
@@ -117,7 +117,7 @@ func entropyOf(c *evidence.Columns, rows []int) float64 {
 }
 
 // sharesUnchecked says what the transcripts of a sealed job cannot tell.
-func (a *auditor) sharesUnchecked() {
+func (a *account) sharesUnchecked() {
 	names := a.shareholders()
 	if len(names) == 0 {
 		return
@@ -136,7 +136,7 @@ func (a *auditor) sharesUnchecked() {
 }
 
 // collusion is the sentence on the three that belongs to every verdict on a sealed job which passed.
-func (a *auditor) collusion() string {
+func (a *account) collusion() string {
 	names := a.shareholders()
 	if len(names) == 0 {
 		return ""
@@ -146,7 +146,7 @@ func (a *auditor) collusion() string {
 }
 
 // shareholders names the parties of a sealed job that hold shares: label holder, keeper and helper.
-func (a *auditor) shareholders() []string {
+func (a *account) shareholders() []string {
 	names := make([]string, rss.Roles)
 	found := 0
 	for _, p := range a.report.Job.Parties {

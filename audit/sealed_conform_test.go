@@ -171,7 +171,7 @@ func TestATrainingThatOpenedScoresIsNotClean(t *testing.T) {
 	t.Parallel()
 	f := sealedOf(t)
 	in := f.input()
-	a := &auditor{in: *in, report: &finding.Report{Job: describe(in)}}
+	a := &auditor{account: &account{in: *in, report: &finding.Report{Job: describe(in)}}}
 	l := finding.Learned{Party: "p0", Kind: "scores", Declared: 300, Count: 300, Verdict: finding.Clean}
 	a.bits(&l, 0)
 	if l.Verdict != finding.Disclosed || !strings.Contains(l.Meaning, "trainings of this version open none") {

@@ -60,7 +60,8 @@ func TestJobsTogether(t *testing.T) {
 		"other rows":                {first, []*contract.Contract{job("third", contract.TaskTrain, "", "others", 9)}, ""},
 		"a training that tells not": {first, []*contract.Contract{job("third", contract.TaskTrain, "", "rows", 0)}, ""},
 	} {
-		a := &auditor{in: evidence.Input{Contract: c.of, Others: c.others}, report: &finding.Report{}}
+		a := &auditor{account: &account{in: evidence.Input{Contract: c.of, Others: c.others},
+			report: &finding.Report{}}}
 		a.together()
 		switch got := a.report.Checks; {
 		case c.want == "" && len(got) > 0:

@@ -44,8 +44,14 @@ func ladder(f found) (finding.Verdict, int) {
 	return finding.Clean, ExitClean
 }
 
+// account is what an audit was given, what it has found, and what it says of that.
+type account struct {
+	in     evidence.Input
+	report *finding.Report
+}
+
 // conclude settles the verdict and says it in a few sentences.
-func (a *auditor) conclude() {
+func (a *account) conclude() {
 	// Lists what could have been looked at and was not: each makes a clean audit partial.
 	r := a.report
 	if unread := a.unread(); len(unread) > 0 {
@@ -85,7 +91,7 @@ func (a *auditor) conclude() {
 }
 
 // found gathers what checks, attacks and openings came to.
-func (a *auditor) found() found {
+func (a *account) found() found {
 	r := a.report
 	f := found{unseen: len(r.NotLookedAt) > 0}
 	note := func(v finding.Verdict) {
@@ -113,7 +119,7 @@ func (a *auditor) found() found {
 }
 
 // summary says the verdict with its reasons, the most telling first, and then what was not looked at.
-func (a *auditor) summary(f found) string {
+func (a *account) summary(f found) string {
 	text := ""
 	switch a.report.Verdict {
 	case finding.Leak:
@@ -147,7 +153,7 @@ func (a *auditor) summary(f found) string {
 
 // reasons lists the details behind a verdict: rows rebuilt first, other attacks where there are none,
 // then checks, then what follows from openings.
-func (a *auditor) reasons(v finding.Verdict) []string {
+func (a *account) reasons(v finding.Verdict) []string {
 	list := a.gains(v, func(name string) bool { return name == "difference" })
 	if len(list) == 0 {
 		list = a.gains(v, func(string) bool { return true })
@@ -168,7 +174,7 @@ func (a *auditor) reasons(v finding.Verdict) []string {
 }
 
 // gains lists what attacks of some names with a verdict found, in short.
-func (a *auditor) gains(v finding.Verdict, wanted func(name string) bool) []string {
+func (a *account) gains(v finding.Verdict, wanted func(name string) bool) []string {
 	var list []string
 	for _, t := range a.report.Attacks {
 		if t.Verdict == v && wanted(t.Name) {
@@ -193,7 +199,7 @@ func sentences(opening string, reasons []string) string {
 }
 
 // passed counts the checks that passed.
-func (a *auditor) passed() int {
+func (a *account) passed() int {
 	n := 0
 	for _, c := range a.report.Checks {
 		if c.Verdict == finding.Passed {
@@ -204,7 +210,7 @@ func (a *auditor) passed() int {
 }
 
 // rest says how many of the attacks found nothing.
-func (a *auditor) rest() string {
+func (a *account) rest() string {
 	clean, gained := 0, false
 	for _, t := range a.report.Attacks {
 		if t.Verdict == finding.Clean {
@@ -222,7 +228,7 @@ func (a *auditor) rest() string {
 }
 
 // unread names the parties whose transcripts were not read.
-func (a *auditor) unread() []string {
+func (a *account) unread() []string {
 	var list []string
 	for _, p := range a.report.Job.Parties {
 		if !p.Audited {
@@ -233,7 +239,7 @@ func (a *auditor) unread() []string {
 }
 
 // unseen sums up what else than transcripts was not looked at.
-func (a *auditor) unseen() string {
+func (a *account) unseen() string {
 	r := a.report
 	var parts []string
 	attacks, others := 0, len(r.NotLookedAt)
@@ -277,7 +283,7 @@ func capital(s string) string {
 }
 
 // limits says what no audit of transcripts can tell.
-func (a *auditor) limits() {
+func (a *account) limits() {
 	r := a.report
 	for _, t := range r.Attacks {
 		if t.Verdict == finding.NotApplicable {

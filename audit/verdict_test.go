@@ -12,7 +12,7 @@ import (
 
 // judged concludes an audit with these findings.
 func judged(checks []finding.Verdict, attacks []finding.Verdict, ledger ...finding.Learned) *finding.Report {
-	a := &auditor{report: &finding.Report{Ledger: ledger}}
+	a := &account{report: &finding.Report{Ledger: ledger}}
 	for _, v := range checks {
 		a.report.Checks = append(a.report.Checks,
 			finding.Check{Name: "check", Party: "p0", Verdict: v, Detail: "check " + string(v)})
@@ -131,7 +131,7 @@ func TestSummariesSayWhy(t *testing.T) {
 }
 
 func TestWhatWasNotLookedAtIsListed(t *testing.T) {
-	a := &auditor{report: &finding.Report{
+	a := &account{report: &finding.Report{
 		Job: finding.Job{Parties: []finding.Party{{Name: "a", Audited: true}, {Name: "b"}, {Name: "c"}, {Name: "d"}}},
 		Checks: []finding.Check{{Name: finding.CheckCharter, Verdict: finding.Skipped, Detail: "none was given"},
 			{Name: "seals", Verdict: finding.Passed},
@@ -183,7 +183,8 @@ func TestParametersThatTakeProtectionAway(t *testing.T) {
 		{"fewer contributors than the charter has", contract.Job{Privacy: "masked", MinContributors: 3}, finding.Passed,
 			"less than the charter's 5, which holds"},
 	} {
-		a := &auditor{in: evidence.Input{Contract: &contract.Contract{Job: &c.job}}, report: new(finding.Report)}
+		a := &auditor{account: &account{in: evidence.Input{Contract: &contract.Contract{Job: &c.job}},
+			report: new(finding.Report)}}
 		a.parameters(5)
 		if got := a.report.Checks; len(got) != 1 || got[0].Name != finding.CheckParameters || got[0].Verdict != c.want ||
 			!strings.Contains(got[0].Detail, c.part) {

@@ -11,7 +11,6 @@ const mostMethods = 40
 // methodsLeft are the types that have more, and how many. A number may only fall.
 var methodsLeft = map[string]int{
 	"algorithms/gfml.Plan":       44,
-	"audit.auditor":              44,
 	"internal/jobs/columns.Jobs": 42,
 	"protocol.Session":           61,
 }
