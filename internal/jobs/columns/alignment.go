@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -109,19 +110,26 @@ type idLists struct {
 	commitment keys.Hash
 }
 
+// lists keep what was made last of a table for an alignment.
+type lists struct {
+	mu   sync.Mutex
+	last *idLists
+}
+
 // list makes the own ids under each key, unless they are those of the same job and file as last time.
 func (a *aligning) list() (*idLists, error) {
 	source, err := a.member.Tables.Source(a.job.Table)
 	if err != nil {
 		return nil, err
 	}
-	a.member.mu.Lock()
-	defer a.member.mu.Unlock()
-	l := a.member.ids
+	kept := &a.member.lists
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	l := kept.last
 	if l != nil && l.nonce == a.job.Nonce && l.source.Path() == source.Path() && l.source.Sum() == source.Sum() {
 		return l, nil
 	}
-	a.member.ids = nil // its memory is free for the new one
+	kept.last = nil // its memory is free for the new one
 	found, err := alignment.Lists(a.charter, a.identifiers, source)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source.Path(), err)
@@ -133,7 +141,7 @@ func (a *aligning) list() (*idLists, error) {
 		l.unreadable = append(l.unreadable, made.Unreadable)
 	}
 	l.commitment = psi.Commit(a.commitmentSecret(), l.lists, a.workers())
-	a.member.ids = l
+	kept.last = l
 	return l, nil
 }
 

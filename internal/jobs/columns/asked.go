@@ -34,7 +34,7 @@ type asked struct {
 // newAsked reads what this party keeps of the rows scored with the job's model.
 func (p *prediction) newAsked(r *session) (*asked, error) {
 	a := &asked{contract: r.Contract().Hash(), times: p.job.TimesPerRow()}
-	training, err := p.member.scoredOf(p.model.Contract)
+	training, err := p.member.scored.get(p.model.Contract)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,8 @@ package columns
 
 import (
 	"fmt"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
@@ -15,61 +11,22 @@ import (
 	"github.com/hanse-project/hanse/secagg/psi"
 )
 
-// Jobs is a node's part in all jobs over columns.
+// Jobs is a node's part in all jobs over columns. What it keeps from one job to the next is in parts that know nothing
+// of each other, each with a lock of its own.
 type Jobs struct {
 	*jobs.Member
-
-	mu       sync.Mutex
-	requests map[keys.Hash]*requestQueue // of predictions that answer single rows
-	scored   map[keys.Hash]*scored       // by training
-	ids      *idLists                    // what was made last of a table for an alignment
-	cuts     map[cutsOf][]cut            // by which other members asked for numbers of bins
-	density  forecast.Density            // of the table that was looked at last
-	looking  time.Duration               // how long the facts that were stated last took
-}
-
-// cutsOf is a member, and a table that it asked about.
-type cutsOf struct {
-	asker string
-	table keys.Hash
-}
-
-// cut is how a member wants a table's columns cut into bins, and of which rows.
-type cut struct {
-	bins, minCell int
-	rows          string // of which alignment
-}
-
-// mostCuts is by how many cuts of one table this node tells one other member its number of bins, until it is started
-// again. Each tells something of how large the cells of the columns are, and is told before its owner consents: who
-// could ask for any number of them could count the rows of each cell.
-const mostCuts = 8
-
-// mayCut refuses to cut a table for another member once more, in another way than before.
-func (j *Jobs) mayCut(job *contract.Job, p fdskl.Params, table keys.Hash) error {
-	if job.Proposer == j.Name() {
-		return nil
-	}
-	of, c := cutsOf{job.Proposer, table}, cut{p.Bins, p.MinCell, job.Rows + " " + job.Alignment}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if slices.Contains(j.cuts[of], c) {
-		return nil
-	}
-	if len(j.cuts[of]) >= mostCuts {
-		return fmt.Errorf("job %q: %s has asked for the number of bins of table %q in %d ways, by bins and min_cell, since "+
-			"this node started: more would tell how many rows its cells have; it is to propose one of these, or this node is "+
-			"started again", job.Name, job.Proposer, job.Table, mostCuts)
-	}
-	j.cuts[of] = append(j.cuts[of], c)
-	return nil
+	queues queues
+	scored scoredModels
+	lists  lists
+	cuts   cuts
+	looks  looks
 }
 
 // New prepares a member's part in jobs over columns.
 func New(m *jobs.Member) *Jobs {
 	return &Jobs{
-		Member: m, requests: make(map[keys.Hash]*requestQueue), scored: make(map[keys.Hash]*scored),
-		cuts: make(map[cutsOf][]cut),
+		Member: m, queues: queues{of: make(map[keys.Hash]*requestQueue)},
+		scored: scoredModels{member: m, of: make(map[keys.Hash]*scored)}, cuts: cuts{made: make(map[cutsOf][]cut)},
 	}
 }
 
@@ -218,20 +175,11 @@ func (j *Jobs) Model(contract string) (*fdskl.Model, error) {
 
 // Known implements jobs.Kind, by the table that was looked at last: a job's facts have just been stated.
 func (j *Jobs) Known(job *contract.Job) forecast.Known {
-	j.mu.Lock()
-	k := forecast.Known{Density: j.density, Facts: j.looking}
-	j.mu.Unlock()
+	k := j.looks.known()
 	if job.Task == contract.TaskPredict {
 		if m, err := j.Model(job.Model); err == nil { // else the job is none of this node's
 			k.Params = &m.Params
 		}
 	}
 	return k
-}
-
-// lookedAt notes what a table says of how long jobs take.
-func (j *Jobs) lookedAt(rows *kernel.Matrix) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.density = forecast.DensityOf(rows)
 }

@@ -82,7 +82,7 @@ func (p *prediction) Facts() (contract.Facts, error) {
 	if err != nil {
 		return contract.Facts{}, err
 	}
-	p.member.lookedAt(rows)
+	p.member.looks.at(rows)
 	active := p.model.Holds() || p.sealed() && p.model.Params.Active[0] == p.member.Name()
 	return p.member.factsOf(table, len(p.model.Columns), active), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/faults"
+	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -62,18 +63,26 @@ type scored struct {
 	known *knownScores
 }
 
-// scoredOf returns what is kept of the model that a training made.
-func (j *Jobs) scoredOf(training keys.Hash) (*scored, error) {
-	v, ok := j.Folder(training)
+// scoredModels are the models with which predictions were made.
+type scoredModels struct {
+	member *jobs.Member
+
+	mu sync.Mutex
+	of map[keys.Hash]*scored // by training
+}
+
+// get returns what is kept of the model that a training made.
+func (m *scoredModels) get(training keys.Hash) (*scored, error) {
+	v, ok := m.member.Folder(training)
 	if !ok {
 		return nil, faults.Errorf(fault.CodeUnknown, "the training of the model is gone")
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	s := j.scored[training]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.of[training]
 	if s == nil {
 		s = &scored{vault: v}
-		j.scored[training] = s
+		m.of[training] = s
 	}
 	return s, nil
 }
@@ -340,7 +349,7 @@ func (j *Jobs) KnownScores(asked *contract.Job) (file []byte, rows int, err erro
 	if err != nil || m.Privacy != keys.PrivacySealed {
 		return nil, 0, err
 	}
-	s, err := j.scoredOf(m.Contract)
+	s, err := j.scored.get(m.Contract)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -43,7 +44,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 	}
 	p.reading.model = p.model
 	var served []int
-	queue := p.member.requestsOf(p.contract)
+	queue := p.member.queues.get(p.contract)
 	queue.ended = queue.ended || r.Stored > 0
 	for {
 		asked, request, err := p.next(ctx, table, requests, queue)
@@ -181,14 +182,20 @@ type requestQueue struct {
 	ended bool          // the owner has ended it: a session that follows asks for nothing more
 }
 
-// requestsOf returns the queue of a job's requests.
-func (j *Jobs) requestsOf(h keys.Hash) *requestQueue {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	q, ok := j.requests[h]
+// queues are those of predictions that answer single rows.
+type queues struct {
+	mu sync.Mutex
+	of map[keys.Hash]*requestQueue
+}
+
+// get returns the queue of a job's requests.
+func (s *queues) get(h keys.Hash) *requestQueue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, ok := s.of[h]
 	if !ok {
 		q = &requestQueue{come: make(chan scoreRequest)}
-		j.requests[h] = q
+		s.of[h] = q
 	}
 	return q
 }
@@ -204,7 +211,7 @@ func (j *Jobs) ScoreRow(ctx context.Context, h keys.Hash, id string,
 		return nil, false, context.Cause(ctx)
 	case <-final:
 		return nil, true, nil
-	case j.requestsOf(h).come <- scoreRequest{id: id, answer: answer}:
+	case j.queues.get(h).come <- scoreRequest{id: id, answer: answer}:
 	}
 	select {
 	case <-ctx.Done():

@@ -45,9 +45,7 @@ type task struct {
 func (t *task) Facts() (contract.Facts, error) {
 	began := time.Now()
 	facts, err := t.part.Facts()
-	t.member.mu.Lock()
-	t.member.looking = time.Since(began)
-	t.member.mu.Unlock()
+	t.member.looks.since(began)
 	return facts, err
 }
 

@@ -113,7 +113,7 @@ func (t *training) Facts() (contract.Facts, error) {
 		return contract.Facts{}, err
 	}
 	if t.params.Binned() {
-		if err := t.member.mayCut(t.job, t.params, table.Sum); err != nil {
+		if err := t.member.cuts.may(t.member.Name(), t.job, t.params, table.Sum); err != nil {
 			return contract.Facts{}, err
 		}
 	}
@@ -121,7 +121,7 @@ func (t *training) Facts() (contract.Facts, error) {
 	if err != nil {
 		return contract.Facts{}, err
 	}
-	t.member.lookedAt(prepared.Rows)
+	t.member.looks.at(prepared.Rows)
 	f := t.member.factsOf(table, len(prepared.Columns), t.active())
 	if t.active() {
 		if f.Labels, err = t.member.labelsOf(table, t.params.Label); err != nil {
