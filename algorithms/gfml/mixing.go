@@ -3,6 +3,7 @@ package gfml
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -17,9 +18,47 @@ import (
 // So one sum that opens at p does for both: each of the others adds its psi' with its weight under masks, and p adds
 // its own. Where a server is gone, all weights are what the two steps would make of them without it.
 
+// mixing is the part of a Plan that says whose models a server combines, and with which weights.
+type mixing struct {
+	graph  *graph
+	rules  []rules
+	eta    float64
+	around [][]int // [server]: see Neighbourhood
+
+	// What every iteration asks for and few plans need, found once.
+	turns  func() []int
+	lonely func() int
+}
+
+// derive finds what follows from a job's parameters.
+func (p *mixing) derive(params *Params) (err error) {
+	p.eta = params.Eta
+	if p.graph, err = newGraph(params); err != nil {
+		return err
+	}
+	if p.rules, err = p.graph.allRules(params.Rho, params.Combine); err != nil {
+		return err
+	}
+	for s := range p.rules {
+		p.around = append(p.around, p.neighbourhood(s))
+	}
+	p.turns, p.lonely = sync.OnceValue(p.findTurns), sync.OnceValue(p.findLonely)
+	return nil
+}
+
+// OtherNeighbours lists the neighbours of a server in other clusters, which need its psi' and whose
+// psi' it needs, in ascending order.
+func (p *mixing) OtherNeighbours(server int) []int { return p.graph.others(server) }
+
+// OwnNeighbours lists the neighbours of a server in its own cluster, which need its psi and whose psi
+// it needs, in ascending order, itself not included.
+func (p *mixing) OwnNeighbours(server int) []int {
+	return slices.DeleteFunc(p.graph.own(server), func(r int) bool { return r == server })
+}
+
 // weightsAt returns the weight of each server's psi' in w_p when some of the servers are there; p is.
-func (p *Plan) weightsAt(server int, there func(server int) bool) []float64 {
-	all, eta := make([]float64, p.Servers()), p.params.Eta
+func (p *mixing) weightsAt(server int, there func(server int) bool) []float64 {
+	all, eta := make([]float64, len(p.rules)), p.eta
 	is := func(r int) bool { return r == server || there(r) }
 	own := among(p.rules[server].own, is)
 	if own == nil {
@@ -46,15 +85,15 @@ const leastWeight = 1e-9
 
 // Neighbourhood lists the other servers whose psi' may be in a server's w_p, in ascending order: its neighbours, and
 // those of its neighbours in its cluster.
-func (p *Plan) Neighbourhood(server int) []int { return p.around[server] }
+func (p *mixing) Neighbourhood(server int) []int { return p.around[server] }
 
 // neighbourhood finds a server's Neighbourhood.
-func (p *Plan) neighbourhood(server int) []int {
-	in := make([]bool, p.Servers())
+func (p *mixing) neighbourhood(server int) []int {
+	in := make([]bool, len(p.rules))
 	for _, c := range p.rules[server].own {
 		in[c.server] = true
 		for _, w := range p.rules[c.server].others {
-			in[w.server] = in[w.server] || p.params.Eta > 0
+			in[w.server] = in[w.server] || p.eta > 0
 		}
 	}
 	return slices.DeleteFunc(p.graph.pick(func(r int) bool { return in[r] }), func(r int) bool { return r == server })
@@ -62,7 +101,7 @@ func (p *Plan) neighbourhood(server int) []int {
 
 // Adders lists those of the servers that are there whose psi' have a weight in another one's w_p. Only they add to its
 // sum: a vector of zeros would hide nobody's. When there are too few nobody does.
-func (p *Plan) Adders(at int, there []int) []int {
+func (p *mixing) Adders(at int, there []int) []int {
 	weights := p.weightsAt(at, func(r int) bool { return slices.Contains(there, r) })
 	var list []int
 	for _, r := range there {
@@ -79,7 +118,7 @@ func (p *Plan) Adders(at int, there []int) []int {
 // LargestShare returns how much of a total at a server can be one other server's vector, as a part of the weights in
 // it: of the heaviest and the lightest, when all others have left. A server that lies about who is there, to all alike
 // or to each otherwise, makes one heavier than it should be: that counts too.
-func (p *Plan) LargestShare(at int) float64 {
+func (p *mixing) LargestShare(at int) float64 {
 	neighbours := p.Neighbourhood(at)
 	full := p.weightsAt(at, func(int) bool { return true })
 	heaviest := func(r int) float64 {
@@ -118,8 +157,8 @@ func (p *Plan) Diffusion(privacy string) string {
 }
 
 // findLonely returns a server whose neighbourhood is too small for a sum that hides its vectors, -1 when there is none.
-func (p *Plan) findLonely() int {
-	for s := range p.Servers() {
+func (p *mixing) findLonely() int {
+	for s := range len(p.rules) {
 		if p.Adders(s, p.Neighbourhood(s)) == nil || p.LargestShare(s) > mostShare {
 			return s
 		}
@@ -154,13 +193,13 @@ func (p *Plan) checkDiffusion(privacy string) error {
 
 // Turns lists all servers in the order in which their neighbourhoods sum. Sums that share no server may run at the
 // same time: servers of one turn of a greedy colouring stand next to each other.
-func (p *Plan) Turns() []int { return p.turns() }
+func (p *mixing) Turns() []int { return p.turns() }
 
 // findTurns finds Turns.
-func (p *Plan) findTurns() []int {
+func (p *mixing) findTurns() []int {
 	busy := func(s int) []int { return append(slices.Clone(p.Neighbourhood(s)), s) }
 	var turns [][]int // the servers of each turn
-	for s := range p.Servers() {
+	for s := range len(p.rules) {
 		own := busy(s)
 		at := slices.IndexFunc(turns, func(turn []int) bool {
 			return !slices.ContainsFunc(turn, func(other int) bool {

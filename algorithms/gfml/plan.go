@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
@@ -15,18 +14,12 @@ import (
 // weights. It never changes. Servers, and the clients of each, are numbered from 0 in the order of
 // the parameters, iterations from 0 too.
 type Plan struct {
+	mixing
 	params  Params
 	seed    kernel.Seed
 	digest  keys.Hash
 	clients [][]string // [server][client]
-	graph   *graph
-	rules   []rules
-	starts  [][]int // [server][client]: the first entry selected at n = 0
-	around  [][]int // [server]: see Neighbourhood
-
-	// What every iteration asks for and few plans need, found once.
-	turns  func() []int
-	lonely func() int
+	starts  [][]int    // [server][client]: the first entry selected at n = 0
 }
 
 // NewPlan validates parameters for a job among the named parties and derives the rest. Entries and
@@ -41,19 +34,12 @@ func NewPlan(params Params, parties []string) (*Plan, error) {
 	if p.digest, err = params.digest(); err != nil {
 		return nil, err
 	}
-	if p.graph, err = newGraph(&params); err != nil {
-		return nil, err
-	}
-	if p.rules, err = p.graph.allRules(params.Rho, params.Combine); err != nil {
+	if err = p.mixing.derive(&params); err != nil {
 		return nil, err
 	}
 	for _, s := range params.Servers {
 		p.clients = append(p.clients, params.Clients[s])
 	}
-	for s := range params.Servers {
-		p.around = append(p.around, p.neighbourhood(s))
-	}
-	p.turns, p.lonely = sync.OnceValue(p.findTurns), sync.OnceValue(p.findLonely)
 	p.starts = make([][]int, len(p.clients))
 	for s := range p.starts {
 		p.starts[s] = make([]int, len(p.clients[s]))
@@ -76,16 +62,6 @@ func (p *Plan) Servers() int { return len(p.clients) }
 
 // Clients returns the number of clients of a server.
 func (p *Plan) Clients(server int) int { return len(p.clients[server]) }
-
-// OtherNeighbours lists the neighbours of a server in other clusters, which need its psi' and whose
-// psi' it needs, in ascending order.
-func (p *Plan) OtherNeighbours(server int) []int { return p.graph.others(server) }
-
-// OwnNeighbours lists the neighbours of a server in its own cluster, which need its psi and whose psi
-// it needs, in ascending order, itself not included.
-func (p *Plan) OwnNeighbours(server int) []int {
-	return slices.DeleteFunc(p.graph.own(server), func(r int) bool { return r == server })
-}
 
 // Chosen returns S_p, the clients that a server chooses in iteration n, in ascending order. The draw
 // is uniform and public: every party can tell who is chosen, which the layout of uncoordinated

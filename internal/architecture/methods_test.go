@@ -10,8 +10,7 @@ const mostMethods = 40
 
 // methodsLeft are the types that have more, and how many. A number may only fall.
 var methodsLeft = map[string]int{
-	"algorithms/gfml.Plan": 44,
-	"protocol.Session":     61,
+	"protocol.Session": 61,
 }
 
 // TestTypesAreSmall looks for types of the product with too many methods.
