@@ -57,14 +57,14 @@ func (s *Session) blame(ctx context.Context, err error) {
 
 // lastWords looks for a reason that a peer left behind when sending to it failed with err: frames
 // that it sent before it closed can still be read. Without one the error stays as it is.
-func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
+func (w *wire) lastWords(ctx context.Context, peer int, err error) error {
 	if _, ok := gone(err); !ok {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastWordsTime)
 	defer cancel()
-	for range maxUnread + s.due(peer) {
-		frame, failed := s.frame(ctx, peer, nil)
+	for range maxUnread + w.due(peer) {
+		frame, failed := w.frame(ctx, peer, nil)
 		if failed != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Session) lastWords(ctx context.Context, peer int, err error) error {
 		if malformed != nil {
 			return err
 		}
-		if h.kind == contract.KindAbort && h.contract == s.config.Contract && h.session == s.config.Number {
+		if h.kind == contract.KindAbort && h.contract == w.config.Contract && h.session == w.config.Number {
 			return &AbortError{fault.DecodeFault(payload)}
 		}
 	}

@@ -56,7 +56,7 @@ func (s *Session) Exchange(ctx context.Context, kind string, data []byte, limit 
 
 // exchange is Exchange under a given header. What has begun ends first: nothing else is received in between.
 func (s *Session) exchange(ctx context.Context, h header, data []byte, limit int) ([][]byte, error) {
-	if err := s.endFirst(ctx, len(s.pending)); err != nil {
+	if err := s.pending.end(ctx); err != nil {
 		return nil, err
 	}
 	if err := checkOwn(&h, data, limit); err != nil {
@@ -97,7 +97,7 @@ func checkOwn(h *header, data []byte, limit int) error {
 
 // receiveWhole receives a payload of at most limit bytes that fits one frame.
 func (s *Session) receiveWhole(ctx context.Context, from int, h header, limit int) ([]byte, error) {
-	if err := s.settle(ctx, from); err != nil {
+	if err := s.pending.settle(ctx, from); err != nil {
 		return nil, err
 	}
 	payload, _, err := s.receive(ctx, from, h, nil)
@@ -145,7 +145,7 @@ func (s *Session) reduce(ctx context.Context, r *Reduction, operation uint64) er
 	if !r.Plan.Has(s.self) {
 		return nil
 	}
-	if err := s.settle(ctx, r.Plan.Children[s.self]...); err != nil {
+	if err := s.pending.settle(ctx, r.Plan.Children[s.self]...); err != nil {
 		return err
 	}
 	chunk := r.Encoding.Chunk(s.config.Chunk)

@@ -24,7 +24,7 @@ func (s *Session) Finish(ctx context.Context) error {
 // that each link is quiet and both its ends have the same digest. A party that signs another digest has seen other
 // frames, or statements, than were sent. What is signed is on the signer's disk before the signature leaves.
 func (s *Session) countersign(ctx context.Context) error {
-	if err := s.endFirst(ctx, len(s.pending)); err != nil || s.config.Recorder == nil {
+	if err := s.pending.end(ctx); err != nil || s.config.Recorder == nil {
 		return err
 	}
 	if err := s.exchangeStates(ctx); err != nil {
@@ -51,17 +51,17 @@ func (s *Session) countersign(ctx context.Context) error {
 }
 
 // digests returns the digests of all links, with the transcript on the disk.
-func (s *Session) digests() ([]keys.Hash, error) {
-	if err := s.config.Recorder.Sync(); err != nil {
+func (w *wire) digests() ([]keys.Hash, error) {
+	if err := w.config.Recorder.Sync(); err != nil {
 		return nil, err
 	}
-	digests := make([]keys.Hash, s.Parties())
+	digests := make([]keys.Hash, w.Parties())
 	for i := range digests {
-		if i == s.self {
+		if i == w.self {
 			continue
 		}
 		var err error
-		if digests[i], err = s.config.Recorder.Link(i); err != nil {
+		if digests[i], err = w.config.Recorder.Link(i); err != nil {
 			return nil, err
 		}
 	}
@@ -69,12 +69,12 @@ func (s *Session) digests() ([]keys.Hash, error) {
 }
 
 // sign sends every other party the signature on the link to it.
-func (s *Session) sign(ctx context.Context, h header, digests []keys.Hash) error {
+func (w *wire) sign(ctx context.Context, h header, digests []keys.Hash) error {
 	for i, d := range digests {
-		if i == s.self {
+		if i == w.self {
 			continue
 		}
-		if err := s.send(ctx, i, h, s.config.Key.Sign(DomainLink, d[:])); err != nil {
+		if err := w.send(ctx, i, h, w.config.Key.Sign(DomainLink, d[:])); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func EncodeAsk(kind string, count, number int) []byte {
 // parties call it before anything of the opening leaves, with the same arguments. It returns at the others once they
 // have the signature. Without transcripts it does nothing.
 func (s *Session) Ask(ctx context.Context, receiver int, kind string, count, number int) error {
-	if err := s.endFirst(ctx, len(s.pending)); err != nil || s.config.Recorder == nil {
+	if err := s.pending.end(ctx); err != nil || s.config.Recorder == nil {
 		return err
 	}
 	if err := contract.CheckKind(kind); err != nil {
@@ -156,38 +156,4 @@ func (s *Session) takeAsk(ctx context.Context, receiver int, h, signing header, 
 		return err
 	}
 	return s.config.Recorder.Sync()
-}
-
-// permit books a frame about to be sent, and records it. A frame that must not be sent ends the
-// session.
-func (s *Session) permit(h *header, to int, payload []byte) error {
-	if s.config.Budget != nil {
-		if err := s.config.Budget.Spend(h.kind, h.class, h.encoding, to, len(payload)); err != nil {
-			s.failed = err
-			return err
-		}
-	}
-	return s.record(EventSent, to, h, payload)
-}
-
-// record tells the recorder, if there is one.
-func (s *Session) record(event Event, peer int, h *header, payload []byte) error {
-	if s.config.Recorder == nil {
-		return nil
-	}
-	e := Entry{
-		Event: event, Peer: peer, Class: h.class, Encoding: h.encoding, Kind: h.kind, Session: s.config.Number,
-		Sequence: h.sequence, Operation: h.operation, Size: h.size, Chunk: h.chunk,
-	}
-	if event == EventOpened || event == EventCountersigned {
-		e.Sequence = 0
-	}
-	if event == EventOpened && !h.padded {
-		e.Class = contract.ClassOpening
-	}
-	if err := s.config.Recorder.Record(e, payload); err != nil {
-		s.failed = err
-		return err
-	}
-	return nil
 }

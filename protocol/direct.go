@@ -52,7 +52,7 @@ func (s *Session) pass(ctx context.Context, d *Direct, operation uint64) error {
 		return nil
 	}
 	if s.self == d.To {
-		if err := s.settle(ctx, d.From); err != nil {
+		if err := s.pending.settle(ctx, d.From); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func (g *Groups) Links(group uint16) (*Links, error) {
 		}
 	}
 	var err error
-	within.ephemeral, within.key, err = g.links.session.newKey(group)
+	within.ephemeral, within.key, err = g.links.wire.newKey(group)
 	return &within, err
 }
 

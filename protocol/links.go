@@ -15,7 +15,7 @@ import (
 // the contract, the session and the order of the link; whether it is the message that is due is
 // for the caller to say. It is not safe for concurrent use.
 type Links struct {
-	session      *Session
+	wire         *wire
 	encodings    map[string]contract.Encoding
 	group        uint16  // of the parties, which these links are within; see Groups
 	groups       *Groups // from which messages within a group come
@@ -52,42 +52,42 @@ type Arrival struct {
 // NewLinks starts over a mesh. encodings says what the payloads of kinds are that are not
 // Bytes. The session key that KeyMessage returns is drawn here.
 func NewLinks(mesh Mesh, config SessionConfig, encodings map[string]contract.Encoding) (*Links, error) {
-	s, err := newSession(mesh, config)
+	w, err := newWire(mesh, config)
 	if err != nil {
 		return nil, err
 	}
 	q := len(config.Parties)
-	l := &Links{session: s, encodings: encodings, pairs: make([]*PairSecret, q),
+	l := &Links{wire: w, encodings: encodings, pairs: make([]*PairSecret, q),
 		pastSent: make([]bool, q), pastReceived: make([]bool, q), unsynced: make([]bool, q)}
-	if l.ephemeral, l.key, err = s.newKey(0); err != nil {
+	if l.ephemeral, l.key, err = w.newKey(0); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
 // Self returns this party's index.
-func (l *Links) Self() int { return l.session.self }
+func (l *Links) Self() int { return l.wire.self }
 
 // Parties returns how many parties the contract has.
-func (l *Links) Parties() int { return l.session.Parties() }
+func (l *Links) Parties() int { return l.wire.Parties() }
 
 // Name returns the name of party i.
-func (l *Links) Name(i int) string { return l.session.Name(i) }
+func (l *Links) Name(i int) string { return l.wire.Name(i) }
 
 // Party returns party i.
-func (l *Links) Party(i int) contract.Party { return l.session.config.Parties[i] }
+func (l *Links) Party(i int) contract.Party { return l.wire.config.Parties[i] }
 
 // Chunk returns the most bytes of a payload.
-func (l *Links) Chunk() int { return l.session.config.Chunk }
+func (l *Links) Chunk() int { return l.wire.config.Chunk }
 
 // Digest binds parts to the contract, the session, the group and a use.
 func (l *Links) Digest(domain string, parts ...[]byte) keys.Hash {
-	return l.session.bound(l.group, domain, parts...)
+	return l.wire.bound(l.group, domain, parts...)
 }
 
 // Sign signs a digest with this party's identity key.
 func (l *Links) Sign(domain string, digest keys.Hash) []byte {
-	return l.session.config.Key.Sign(domain, digest[:])
+	return l.wire.config.Key.Sign(domain, digest[:])
 }
 
 // KeyMessage returns this party's signed session key, SessionKeySize bytes.
@@ -100,7 +100,7 @@ func (l *Links) Agree(i int, message []byte) error {
 	if len(message) != contract.SessionKeySize {
 		return deviation("session key of %d bytes, want %d", len(message), contract.SessionKeySize)
 	}
-	secret, err := l.session.derivePair(i, l.group, l.ephemeral, message)
+	secret, err := l.wire.derivePair(i, l.group, l.ephemeral, message)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (l *Links) Send(ctx context.Context, to int, m Message) error {
 
 // send is Send without what goes before.
 func (l *Links) send(ctx context.Context, to int, m Message) error {
-	s := l.session
+	s := l.wire
 	if s.failed != nil {
 		return s.failed
 	}
@@ -153,7 +153,7 @@ func (l *Links) Receive(ctx context.Context, from int, awaited string, buf []byt
 		l.returned = nil
 		return *m, nil
 	}
-	s := l.session
+	s := l.wire
 	if l.groups != nil {
 		return l.groups.receive(ctx, l.group, from, awaited)
 	}
@@ -185,7 +185,7 @@ func (l *Links) Accept(from int, frame []byte) (Message, error) {
 
 // accept is Accept for messages of any group.
 func (l *Links) accept(from int, frame []byte) (Message, error) {
-	s := l.session
+	s := l.wire
 	if s.failed != nil {
 		return Message{}, s.failed
 	}
@@ -216,7 +216,7 @@ func (l *Links) accept(from int, frame []byte) (Message, error) {
 }
 
 // Traffic returns the bytes sent to and received from party i.
-func (l *Links) Traffic(i int) (sent, received int64) { return l.session.Traffic(i) }
+func (l *Links) Traffic(i int) (sent, received int64) { return l.wire.Traffic(i) }
 
 // Deviation makes the error of a party that sent what it must not.
 func (l *Links) Deviation(m Message, format string, args ...any) error {
@@ -228,7 +228,7 @@ func (l *Links) Opened(operation uint64, kind string, encoding contract.Encoding
 	if err := contract.CheckKind(kind); err != nil {
 		return err
 	}
-	s := l.session
+	s := l.wire
 	for offset, n := 0, uint32(0); offset < len(payload); offset, n = offset+s.config.Chunk, n+1 {
 		h := header{encoding: encoding, kind: kind, operation: inGroup(l.group, operation),
 			size: uint64(len(payload)), chunk: n}
@@ -242,7 +242,7 @@ func (l *Links) Opened(operation uint64, kind string, encoding contract.Encoding
 // Link returns the digest of all that passed between this party and party i so far, and this
 // party's signature on it. Without a transcript there is none, and the signature is nil.
 func (l *Links) Link(i int) (digest keys.Hash, signature []byte, err error) {
-	c := l.session.config
+	c := l.wire.config
 	if c.Recorder == nil {
 		return digest, nil, nil
 	}
@@ -261,7 +261,7 @@ func (l *Links) Link(i int) (digest keys.Hash, signature []byte, err error) {
 // CheckLink checks party i's signature on the digest of the link; see Link. Without a transcript on this
 // side nothing is checked.
 func (l *Links) CheckLink(m Message, digest keys.Hash) error {
-	if l.session.config.Recorder == nil || l.Party(m.From).ID.Verify(DomainLink, digest[:], m.Payload) {
+	if l.wire.config.Recorder == nil || l.Party(m.From).ID.Verify(DomainLink, digest[:], m.Payload) {
 		return nil
 	}
 	return l.Deviation(m, "its signature is on another record of this link than ours: what one of us "+
@@ -270,7 +270,7 @@ func (l *Links) CheckLink(m Message, digest keys.Hash) error {
 
 // Countersigned records party i's signature on the link, after each end has sent its own.
 func (l *Links) Countersigned(m Message) error {
-	return l.session.record(EventCountersigned, m.From, &header{
+	return l.wire.record(EventCountersigned, m.From, &header{
 		class: contract.ClassControl, kind: contract.KindCountersign, operation: m.Operation, size: m.Size,
 	}, m.Payload)
 }

@@ -56,25 +56,25 @@ func (s *Session) agree(ctx context.Context) error {
 
 // newKey draws this party's ephemeral key for the session, or for a group in it, and signs its public half for the
 // others.
-func (s *Session) newKey(group uint16) (ephemeral *ecdh.PrivateKey, message []byte, err error) {
+func (w *wire) newKey(group uint16) (ephemeral *ecdh.PrivateKey, message []byte, err error) {
 	if ephemeral, err = ecdh.X25519().GenerateKey(rand.Reader); err != nil {
 		return nil, nil, fmt.Errorf("session key: %w", err)
 	}
 	public := ephemeral.PublicKey().Bytes()
 	return ephemeral, append(bytes.Clone(public),
-		s.config.Key.Sign(domainSessionKey, s.signedKey(s.self, group, public))...), nil
+		w.config.Key.Sign(domainSessionKey, w.signedKey(w.self, group, public))...), nil
 }
 
 // derivePair checks party i's message (public key, signature) and computes the shared secret:
 // HKDF-SHA256(X25519, salt = contract and session number, info = "pair", lower id, higher id
 // and their ephemeral keys, each length-prefixed); in a group its number is in the salt, too.
-func (s *Session) derivePair(i int, group uint16, own *ecdh.PrivateKey, message []byte) (*PairSecret, error) {
+func (w *wire) derivePair(i int, group uint16, own *ecdh.PrivateKey, message []byte) (*PairSecret, error) {
 	const size = 32
 	if len(message) < size {
 		return nil, deviation("session key of %d bytes", len(message))
 	}
 	public, sig := message[:size], message[size:]
-	if !s.config.Parties[i].ID.Verify(domainSessionKey, s.signedKey(i, group, public), sig) {
+	if !w.config.Parties[i].ID.Verify(domainSessionKey, w.signedKey(i, group, public), sig) {
 		return nil, deviation("the signature on its session key is wrong")
 	}
 	theirs, err := ecdh.X25519().NewPublicKey(public)
@@ -85,14 +85,14 @@ func (s *Session) derivePair(i int, group uint16, own *ecdh.PrivateKey, message 
 	if err != nil {
 		return nil, deviation("session key refused: %v", err)
 	}
-	lower, higher := s.self, i
+	lower, higher := w.self, i
 	lowerKey, higherKey := own.PublicKey().Bytes(), public
-	if s.config.Parties[i].ID.Compare(s.config.Parties[s.self].ID) < 0 {
+	if w.config.Parties[i].ID.Compare(w.config.Parties[w.self].ID) < 0 {
 		lower, higher, lowerKey, higherKey = higher, lower, higherKey, lowerKey
 	}
-	salt := s.bound(group, "hanse pair salt v1")
-	info := keys.HashOf("hanse pair v1", s.config.Parties[lower].ID[:],
-		s.config.Parties[higher].ID[:], lowerKey, higherKey)
+	salt := w.bound(group, "hanse pair salt v1")
+	info := keys.HashOf("hanse pair v1", w.config.Parties[lower].ID[:],
+		w.config.Parties[higher].ID[:], lowerKey, higherKey)
 	secret, err := hkdf.Key(sha256.New, shared, salt[:], string(info[:]), 32)
 	if err != nil {
 		return nil, fmt.Errorf("pair secret: %w", err)
@@ -101,14 +101,14 @@ func (s *Session) derivePair(i int, group uint16, own *ecdh.PrivateKey, message 
 }
 
 // signedKey is what party i signs: its ephemeral key bound to the contract, the session and the group.
-func (s *Session) signedKey(i int, group uint16, public []byte) []byte {
-	h := s.bound(group, domainSessionKey, s.config.Parties[i].ID[:], public)
+func (w *wire) signedKey(i int, group uint16, public []byte) []byte {
+	h := w.bound(group, domainSessionKey, w.config.Parties[i].ID[:], public)
 	return h[:]
 }
 
 // bound is the digest of parts for one use in the contract, the session and a group in it, if there is one.
-func (s *Session) bound(group uint16, domain string, parts ...[]byte) keys.Hash {
-	all := [][]byte{s.config.Contract[:], number(s.config.Number)}
+func (w *wire) bound(group uint16, domain string, parts ...[]byte) keys.Hash {
+	all := [][]byte{w.config.Contract[:], number(w.config.Number)}
 	if group != 0 {
 		domain += " in a group"
 		all = append(all, binary.BigEndian.AppendUint16(nil, group))

@@ -34,7 +34,7 @@ func newPair(t *testing.T) (a, b pairSide) {
 			t.Fatal(err)
 		}
 		config.Parties = append(config.Parties, contract.Party{Name: []string{"bank", "shop"}[i], ID: identity.ID()})
-		sides[i] = pairSide{&Session{self: i}, ephemeral}
+		sides[i] = pairSide{&Session{wire: wire{self: i}}, ephemeral}
 		sides[i].config.Key = identity
 	}
 	for _, s := range sides {
@@ -99,7 +99,7 @@ func TestSessionKeysRefused(t *testing.T) {
 	forged := b.message()
 	forged[95] ^= 1
 	otherKey := append(a.ephemeral.PublicKey().Bytes(), b.message()[32:]...)
-	later := &Session{config: b.config, self: b.self}
+	later := &Session{wire: wire{config: b.config, self: b.self}}
 	later.config.Number++
 	for _, c := range []struct {
 		message []byte

@@ -198,14 +198,14 @@ func (s *Session) stated(ctx context.Context, h header, own []byte) ([][]byte, e
 }
 
 // compareOthers holds what two other parties say of the link between them against each other.
-func (s *Session) compareOthers(h *header, states [][]LinkState, differ func(a, b *LinkState) bool, why string) error {
+func (w *wire) compareOthers(h *header, states [][]LinkState, differ func(a, b *LinkState) bool, why string) error {
 	for a := range states {
 		for b := range a {
-			if a == s.self || b == s.self {
+			if a == w.self || b == w.self {
 				continue
 			}
 			if differ(&states[a][without(a, b)], &states[b][without(b, a)]) {
-				return s.contradiction(a, b, h, why, nil)
+				return w.contradiction(a, b, h, why, nil)
 			}
 		}
 	}
@@ -214,19 +214,19 @@ func (s *Session) compareOthers(h *header, states [][]LinkState, differ func(a, 
 
 // contradiction ends the session: what party i says of a link does not go with what another says. Which of the two
 // deviates is not known. It returns err if there is one.
-func (s *Session) contradiction(i, other int, h *header, why string, err error) error {
+func (w *wire) contradiction(i, other int, h *header, why string, err error) error {
 	if err != nil {
 		return err
 	}
-	s.failed = &StepError{
-		Peer: s.Name(i), Other: s.Name(other), Operation: h.operation, Kind: h.kind, Err: deviation("%s", why),
+	w.failed = &StepError{
+		Peer: w.Name(i), Other: w.Name(other), Operation: h.operation, Kind: h.kind, Err: deviation("%s", why),
 	}
-	return s.failed
+	return w.failed
 }
 
 // judge says why what a party says of its link to this one cannot be, by this party's own transcript.
-func (s *Session) judge(i int, own, theirs *LinkState) (string, error) {
-	return judgePast(s.config.Recorder, i, own, theirs)
+func (w *wire) judge(i int, own, theirs *LinkState) (string, error) {
+	return judgePast(w.config.Recorder, i, own, theirs)
 }
 
 // judgePast holds the past of a link, as a peer says it, against the own transcript. What only one end has of the
@@ -288,7 +288,7 @@ func (s *Session) exchangeStates(ctx context.Context) error {
 // sendPast sends a peer of a job over clients what this party's transcript holds of the sessions before, once and
 // before anything else.
 func (l *Links) sendPast(ctx context.Context, to int) error {
-	r := l.session.config.Recorder
+	r := l.wire.config.Recorder
 	if r == nil || l.pastSent[to] {
 		return nil
 	}
@@ -312,7 +312,7 @@ func (l *Links) sendPast(ctx context.Context, to int) error {
 
 // receivePast wants the first message of a peer to be its past, and holds it against the own transcript.
 func (l *Links) receivePast(m Message) error {
-	c := &l.session.config
+	c := &l.wire.config
 	switch {
 	case c.Recorder == nil:
 		return nil

@@ -24,6 +24,12 @@ type arriving struct {
 // buffersKept is how many buffers of frames are kept for the next ones.
 const buffersKept = 16
 
+// pendings are the operations that are pending. They know nothing of frames: each brings what takes its own.
+type pendings struct {
+	list   []*pending // in the order in which they began
+	taking bool       // one of them is being ended
+}
+
 // ended ends an operation that is over.
 func ended(context.Context) error { return nil }
 
@@ -70,9 +76,9 @@ func (s *Session) begin(
 		}
 	}
 	p := &pending{peers: peers, take: take}
-	s.pending = append(s.pending, p)
+	s.pending.list = append(s.pending.list, p)
 	return func(ctx context.Context) error {
-		if err := s.endFirst(ctx, slices.Index(s.pending, p)+1); err != nil {
+		if err := s.pending.endFirst(ctx, slices.Index(s.pending.list, p)+1); err != nil {
 			return err
 		}
 		return p.err
@@ -80,13 +86,13 @@ func (s *Session) begin(
 }
 
 // endFirst ends the first n operations that are pending, in their order.
-func (s *Session) endFirst(ctx context.Context, n int) error {
+func (q *pendings) endFirst(ctx context.Context, n int) error {
 	for range n {
-		p := s.pending[0]
-		s.pending = s.pending[1:]
-		s.taking = true
+		p := q.list[0]
+		q.list = q.list[1:]
+		q.taking = true
 		p.err = p.take(ctx)
-		s.taking = false
+		q.taking = false
 		if p.err != nil {
 			return p.err
 		}
@@ -94,31 +100,34 @@ func (s *Session) endFirst(ctx context.Context, n int) error {
 	return nil
 }
 
+// end ends all operations that are pending.
+func (q *pendings) end(ctx context.Context) error { return q.endFirst(ctx, len(q.list)) }
+
 // settle ends the pending operations up to the last one that takes frames from one of some parties. It comes before
 // anything else that receives from them: an operation that is ended uses the session's room for chunks.
-func (s *Session) settle(ctx context.Context, from ...int) error {
-	if s.taking {
+func (q *pendings) settle(ctx context.Context, from ...int) error {
+	if q.taking {
 		return nil
 	}
 	n := 0
-	for i, p := range s.pending {
+	for i, p := range q.list {
 		if slices.ContainsFunc(from, func(party int) bool { return slices.Contains(p.peers, party) }) {
 			n = i + 1
 		}
 	}
-	return s.endFirst(ctx, n)
+	return q.endFirst(ctx, n)
 }
 
 // read starts to read frames of a peer of at most so many bytes, behind those that are being read. It ends with them,
 // with the link, or with ctx, and with one that is longer, so that a peer cannot have more held than has begun: the
 // session fails when that one is taken.
-func (s *Session) read(ctx context.Context, from, frames, most int) {
+func (w *wire) read(ctx context.Context, from, frames, most int) {
 	var before *arriving
-	if queue := s.arriving[from]; len(queue) > 0 {
+	if queue := w.arriving[from]; len(queue) > 0 {
 		before = queue[len(queue)-1]
 	}
 	a := &arriving{frames: make(chan []byte, frames), left: frames, over: make(chan struct{})}
-	s.arriving[from] = append(s.arriving[from], a)
+	w.arriving[from] = append(w.arriving[from], a)
 	go func() {
 		defer close(a.over)
 		defer close(a.frames)
@@ -131,10 +140,10 @@ func (s *Session) read(ctx context.Context, from, frames, most int) {
 		for range frames {
 			var buffer []byte
 			select {
-			case buffer = <-s.buffers:
+			case buffer = <-w.buffers:
 			default:
 			}
-			frame, err := s.mesh.Receive(ctx, s.config.Parties[from].ID, buffer)
+			frame, err := w.mesh.Receive(ctx, w.config.Parties[from].ID, buffer)
 			if err != nil {
 				a.err = err
 				return
@@ -149,10 +158,10 @@ func (s *Session) read(ctx context.Context, from, frames, most int) {
 }
 
 // frame returns the next frame of a peer, which may have come already; see Mesh.Receive for buf.
-func (s *Session) frame(ctx context.Context, from int, buf []byte) ([]byte, error) {
-	queue := s.arriving[from]
+func (w *wire) frame(ctx context.Context, from int, buf []byte) ([]byte, error) {
+	queue := w.arriving[from]
 	if len(queue) == 0 {
-		return s.mesh.Receive(ctx, s.config.Parties[from].ID, buf)
+		return w.mesh.Receive(ctx, w.config.Parties[from].ID, buf)
 	}
 	a := queue[0]
 	select {
@@ -161,11 +170,11 @@ func (s *Session) frame(ctx context.Context, from int, buf []byte) ([]byte, erro
 			return nil, a.err
 		}
 		if a.left--; a.left == 0 {
-			s.arriving[from] = queue[1:]
+			w.arriving[from] = queue[1:]
 		}
 		if buf != nil {
 			select {
-			case s.buffers <- buf[:0]:
+			case w.buffers <- buf[:0]:
 			default:
 			}
 		}
@@ -176,9 +185,9 @@ func (s *Session) frame(ctx context.Context, from int, buf []byte) ([]byte, erro
 }
 
 // due is how many frames of a peer are read that the session has not taken.
-func (s *Session) due(from int) int {
+func (w *wire) due(from int) int {
 	n := 0
-	for _, a := range s.arriving[from] {
+	for _, a := range w.arriving[from] {
 		n += a.left
 	}
 	return n
