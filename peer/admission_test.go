@@ -259,7 +259,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 		l, helloErr := greeting{
 			target: target{name: "bank", id: host.Self()},
 			self:   test.key.ID(),
-			mine:   hello{version: WireVersion, charter: stanceOf(test.charter), name: "x"},
+			mine:   hello{Version: WireVersion, Charter: stanceOf(test.charter), Name: "x"},
 			weigh:  func(hello) verdict { return verdict{level: levelFull} },
 			heard:  new(tally),
 			now:    time.Now,
@@ -333,7 +333,7 @@ func TestTwinsAtOnce(t *testing.T) {
 	second, err := greeting{
 		target: target{name: "node", id: h.Self()},
 		self:   ks[0].ID(),
-		mine:   hello{version: WireVersion, instance: newInstance(), charter: h.members.inForce().stance},
+		mine:   hello{Version: WireVersion, Instance: newInstance(), Charter: h.members.inForce().stance},
 		weigh: func(hello) verdict { // the host has accepted, and waits for this verdict
 			if _, _, err := sayHello(ctx, t, ks[0], roleMember, h); err != nil {
 				t.Errorf("the first: %v", err)

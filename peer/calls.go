@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -132,12 +133,10 @@ func call(ctx context.Context, l *link, method string, request []byte) ([]byte, 
 }
 
 func encodeCall(method string, timeout uint32, request []byte) []byte {
-	p := make(packer, 0, 2+len(method)+8+len(request))
-	p.text(method, maxMethod)
-	p.u32(timeout)
-	p.u32(uint32(len(request)))
-	p.raw(request)
-	return p
+	p := appendText(make([]byte, 0, 2+len(method)+8+len(request)), method)
+	p = binary.BigEndian.AppendUint32(p, timeout)
+	p = binary.BigEndian.AppendUint32(p, uint32(len(request)))
+	return append(p, request...)
 }
 
 // readResponse reads the status and the body, of at most the size that goes with the status.
@@ -149,8 +148,7 @@ func readResponse(s network.Stream) (status uint8, body []byte, err error) {
 	if _, err := io.ReadFull(s, head[:]); err != nil {
 		return 0, nil, err
 	}
-	u := unpacker{rest: head[:]}
-	status, size := u.u8(), int(u.u32())
+	status, size := head[0], int(binary.BigEndian.Uint32(head[1:]))
 	limit := protocol.MaxCall
 	if status == callFailed {
 		limit = fault.MaxFault
@@ -255,8 +253,7 @@ func readCall(r io.Reader, limit int) (method string, timeout time.Duration, req
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return "", 0, nil, err
 	}
-	u := unpacker{rest: size[:]}
-	n := int(u.u16())
+	n := int(binary.BigEndian.Uint16(size[:]))
 	if n == 0 || n > maxMethod {
 		return "", 0, nil, fmt.Errorf("the method has %d bytes, want 1 to %d", n, maxMethod)
 	}
@@ -264,13 +261,12 @@ func readCall(r io.Reader, limit int) (method string, timeout time.Duration, req
 	if _, err := io.ReadFull(r, head); err != nil {
 		return "", 0, nil, err
 	}
-	u = unpacker{rest: append(size[:], head...)}
-	method = u.text("method", maxMethod)
-	timeout = time.Duration(u.u32()) * time.Millisecond
-	length := int64(u.u32())
-	if err := u.end(); err != nil {
+	method = string(head[:n])
+	if err := checkText("method", method, maxMethod); err != nil {
 		return "", 0, nil, err
 	}
+	timeout = time.Duration(binary.BigEndian.Uint32(head[n:])) * time.Millisecond
+	length := int64(binary.BigEndian.Uint32(head[n+4:]))
 	if length > int64(limit) {
 		return "", 0, nil, fmt.Errorf("announced a request of %d bytes, the limit is %d", length, limit)
 	}
@@ -319,14 +315,32 @@ func respond(s network.Stream, body []byte, fault *fault.Fault) {
 	if fault != nil {
 		status, body = callFailed, fault.Encode()
 	}
-	p := make(packer, 0, 5+len(body))
-	p.u8(status)
-	p.u32(uint32(len(body)))
-	p.raw(body)
+	p := append(make([]byte, 0, 5+len(body)), status)
+	p = binary.BigEndian.AppendUint32(p, uint32(len(body)))
 	s.SetWriteDeadline(time.Now().Add(requestTime))
-	if _, err := s.Write(p); err != nil {
+	if _, err := s.Write(append(p, body...)); err != nil {
 		s.Reset()
 		return
 	}
 	s.Close()
+}
+
+// readBlock reads a block of n bytes, which the caller has checked against a limit. The buffer
+// grows as the bytes come in: who announces a lot and sends little costs little.
+func readBlock(r io.Reader, n int) ([]byte, error) {
+	const step = 64 << 10
+	block := make([]byte, 0, min(n, step))
+	for len(block) < n {
+		if len(block) == cap(block) {
+			grown := make([]byte, len(block), min(n, 4*cap(block)))
+			copy(grown, block)
+			block = grown
+		}
+		got, err := io.ReadFull(r, block[len(block):cap(block)])
+		block = block[:len(block)+got]
+		if err != nil {
+			return nil, err
+		}
+	}
+	return block, nil
 }

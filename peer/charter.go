@@ -42,23 +42,23 @@ func (j judge) isSpent(id keys.ID) (why fault.Fault, ok bool) {
 
 // weigh answers a hello from a caller whose key TLS has proved.
 func (j judge) weigh(from keys.ID, h hello) verdict {
-	if h.version != WireVersion {
-		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(h.version), WireVersion}},
-			"%s", apart(program{who: j.self, wire: WireVersion}, program{who: nameIn(j.charter, from), wire: h.version}))
+	if h.Version != WireVersion {
+		return refused(fault.Fault{Code: fault.CodeProgram, Numbers: []int64{int64(h.Version), WireVersion}},
+			"%s", apart(program{who: j.self, wire: WireVersion}, program{who: nameIn(j.charter, from), wire: h.Version}))
 	}
 	if r, ok := j.charter.RevokedID(from); ok {
 		return refused(j.word(fault.CodeRevoked, r.Name), "%s was revoked, as %s says: %s", r.Name, j.stance, r.Reason)
 	}
 	_, member := j.charter.Member(from)
 	switch {
-	case h.role == roleWorker && j.isWorker(from):
+	case h.Role == roleWorker && j.isWorker(from):
 		return verdict{level: levelWorker}
-	case h.role == roleWorker:
+	case h.Role == roleWorker:
 		if why, ok := j.isSpent(from); ok {
 			return refused(why, "a worker's key is good no more: %s", &why)
 		}
 		return refused(fault.Fault{Code: fault.CodeWorker}, "%s is no worker of this node", nameIn(j.charter, from))
-	case member && h.role == roleMember:
+	case member && h.Role == roleMember:
 		return j.compare(from, h)
 	case member || j.invites(from):
 		return verdict{level: levelJoin}
@@ -71,14 +71,14 @@ func (j judge) weigh(from keys.ID, h hello) verdict {
 // compare weighs a member's charter against the one in force here. A member on another version
 // of the same charter is let in, to bring the charters together and for nothing else.
 func (j judge) compare(from keys.ID, h hello) verdict {
-	mine, theirs := j.stance, h.charter
+	mine, theirs := j.stance, h.Charter
 	switch {
 	case theirs == mine:
 		return verdict{level: levelFull}
-	case theirs.name == mine.name && theirs.version != mine.version:
+	case theirs.Name == mine.Name && theirs.Version != mine.Version:
 		return verdict{level: levelCharter}
 	default:
-		return refused(j.word(fault.CodeApart, mine.name),
+		return refused(j.word(fault.CodeApart, mine.Name),
 			"%s stands under %s and %s under %s: one of them has the wrong charter file",
 			nameIn(j.charter, from), theirs, j.self, mine)
 	}
@@ -86,7 +86,7 @@ func (j judge) compare(from keys.ID, h hello) verdict {
 
 // word is a fault about a name under the charter in force here.
 func (j judge) word(code fault.Code, name string) fault.Fault {
-	return fault.Fault{Code: code, Names: []string{name}, Numbers: []int64{int64(j.stance.version)}}
+	return fault.Fault{Code: code, Names: []string{name}, Numbers: []int64{int64(j.stance.Version)}}
 }
 
 // nameIn returns what the charter calls an identity, or the short form of its key. The name in a

@@ -50,8 +50,8 @@ func (t *table) start() error {
 
 // introduce tells the table of the member at the other end of a link, if both have the table.
 func (t *table) introduce(l *link) {
-	if d := t.dht.Load(); d != nil && l.theirs.dht {
-		d.Introduce(l.conn, t.tellable(l.theirs.addresses))
+	if d := t.dht.Load(); d != nil && l.theirs.DHT {
+		d.Introduce(l.conn, t.tellable(l.theirs.Addresses))
 	}
 }
 
@@ -63,7 +63,7 @@ func (t *table) ask(ctx context.Context, id keys.ID, p libpeer.ID) {
 		return
 	}
 	for _, l := range t.members.links() {
-		if l.theirs.dht && !d.Has(l.conn.RemotePeer()) {
+		if l.theirs.DHT && !d.Has(l.conn.RemotePeer()) {
 			t.introduce(l)
 		}
 	}

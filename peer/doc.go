@@ -76,9 +76,9 @@
 //
 // # Wire formats
 //
-// Integers are big endian. A text is a 16-bit length and UTF-8 of printable characters. A stream
-// starts with multistream-select, which names its protocol; its opener sends the first bytes
-// of the protocol along with it.
+// Integers are big endian. A text is UTF-8 of printable characters, outside CBOR behind a 16-bit length; the most bytes
+// that it has stand in parentheses. A stream starts with multistream-select, which names its protocol; its opener sends
+// the first bytes of the protocol along with it.
 //
 // Control stream. The dialler opens it. Every message is a 32-bit length of what follows (1 to
 // 4096), a kind in one byte, and a body; unknown kinds are skipped.
@@ -89,25 +89,28 @@
 //	both ways            program            in place of what follows, where the hellos are of two wire versions
 //	both ways            ping, pong, charter, program, seen, where, left; bye at the end
 //
-//	1 hello    u16 wire version (3)
-//	           u8 role: 0 member, 1 invitee, 2 worker
-//	           u8 flags: 1 serves the DHT
-//	           u64 instance, drawn when the host starts
-//	           u64 the sender's time of day, milliseconds since 1970
-//	           32 bytes charter digest, u32 charter version, text charter name (64)
-//	           text own name (64)
-//	           u8 number of addresses (8), each a text (256): multiaddrs it listens on
-//	2 verdict  u8 code: 0 accepted, 1 refused, 2 connected already; text fault (512)
-//	3 ping     u64 nanoseconds since the link began
-//	4 pong     u64 repeated from the ping, u64 the sender's time of day as in the hello
-//	5 charter  32 bytes digest, u32 version, text name: a new version is in force here
-//	6 left     32 bytes session id: the sender has closed its end of this session
-//	7 bye      text fault (512): the sender ends the link; the receiver closes the connection
-//	8 program  text version of the sender's program (64): said to members when the link begins, or is refused for the
-//	           wire version, and shown alone
-//	9 seen     text (256): the multiaddr at which the sender, who was dialled, sees the receiver, which tells it
+// A body is a map of CBOR (RFC 8949) whose keys are the numbers below, in its deterministic encoding (section 4.2.1).
+// No field is left out, but for a hello's addresses where there are none. A body in any other encoding is refused.
+//
+//	1 hello    u16 wire version (4), before the map
+//	           1 role: 0 member, 1 invitee, 2 worker
+//	           2 whether it serves the DHT
+//	           3 instance, 64 bits, drawn when the host starts
+//	           4 the sender's time of day, milliseconds since 1970
+//	           5 charter, as in message 5; zero of who stands under none
+//	           6 text own name (64)
+//	           7 up to 8 addresses, each a text (256): multiaddrs it listens on
+//	2 verdict  1 code: 0 accepted, 1 refused, 2 connected already; 2 text fault (512)
+//	3 ping     1 nanoseconds since the link began
+//	4 pong     1 that of the ping, 2 the sender's time of day as in the hello
+//	5 charter  1 digest (32 bytes), 2 version (32 bits), 3 text name (64): a new version is in force here
+//	6 left     1 session id (32 bytes): the sender has closed its end of this session
+//	7 bye      1 text fault (512): the sender ends the link; the receiver closes the connection
+//	8 program  no CBOR, but a text, in every wire version: that of the sender's program (64), said to members when the
+//	           link begins, or is refused for the wire version, and shown alone
+//	9 seen     1 text (256): the multiaddr at which the sender, who was dialled, sees the receiver, which tells it
 //	           whereabouts after that; a dialler's is not of interest
-//	10 where    a member's addresses of one reach, signed by it: libp2p's envelope of a peer record
+//	10 where   no CBOR: a member's addresses of one reach, signed by it, in libp2p's envelope of a peer record
 //
 // A ping goes out every second. When no byte has come on any stream for 4 s the peer counts as
 // gone and the connection is closed, so that whoever waits for it hears at once. What a new connection of its key says

@@ -65,7 +65,7 @@ func (g greeting) exchange(ctx context.Context, conn network.Conn) (*link, error
 		// TLS has shown our key by now, and hosts cut strangers at this point. An invitation
 		// expires by the clock at the other end, which is not known here.
 		meaning := "; ask a member for an invitation"
-		switch g.mine.role {
+		switch g.mine.Role {
 		case roleInvitee:
 			meaning = ", or the invitation for it has expired by the clock there" + meaning
 		case roleWorker:
@@ -96,9 +96,9 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 	if err != nil {
 		return nil, err
 	}
-	if theirs.version != WireVersion {
+	if theirs.Version != WireVersion {
 		sayProgram(s, g.runs.version)
-		other := program{g.name, theirs.version, receiveProgram(s)}
+		other := program{g.name, theirs.Version, receiveProgram(s)}
 		awaitEnd(s)
 		return nil, &refusal{text: apart(g.runs, other), other: &other}
 	}
@@ -118,8 +118,8 @@ func (g greeting) converse(ctx context.Context, conn network.Conn) (*link, error
 		return nil, &refusal{text: fmt.Sprintf("refused the connection to %s: %s", g.name, mine.reason)}
 	}
 	l := newLink(g.id, g.name, s, g.heard, g.now)
-	l.theirs, l.told = theirs, g.mine.charter
-	l.clock.set(clockAhead(theirs.clock, heard, rtt))
+	l.theirs, l.told = theirs, g.mine.Charter
+	l.clock.set(clockAhead(theirs.Clock, heard, rtt))
 	l.rtt.Store(int64(rtt))
 	return l, nil
 }
@@ -136,7 +136,7 @@ func (g greeting) receive(s network.Stream) (theirs hello, v verdict, err error)
 	if theirs, err = decodeHello(body); err != nil {
 		return theirs, v, fmt.Errorf("%s sent a malformed hello: %w", g.name, err)
 	}
-	if theirs.version != WireVersion {
+	if theirs.Version != WireVersion {
 		return theirs, v, nil
 	}
 	if body, err = expectControl(s, kindVerdict); err != nil {

@@ -175,7 +175,7 @@ func (h *Host) SetCharter(c *keys.SignedCharter) error {
 	h.bearings.setCharter(c)
 	h.listAddresses()
 	h.dismissFormer(former)
-	news := h.members.inForce().stance.encode()
+	news := encode(h.members.inForce().stance)
 	for _, l := range stay {
 		h.life.spawn(func() { l.send(kindCharter, news, newsPatience) })
 	}
@@ -193,7 +193,7 @@ func (h *Host) dismissFormer(former []*link) {
 		}
 		_, member := j.charter.Member(l.peer)
 		_, revoked := j.charter.RevokedID(l.peer)
-		if revoked || member && l.theirs.role != roleInvitee {
+		if revoked || member && l.theirs.Role != roleInvitee {
 			former = append(former, l)
 		}
 	}

@@ -120,7 +120,7 @@ func greetAsGuest(
 	l, err := greeting{
 		target: t,
 		self:   self,
-		mine:   hello{version: WireVersion, role: as.role, instance: newInstance(), clock: clockMillis(time.Now())},
+		mine:   hello{Version: WireVersion, Role: as.role, Instance: newInstance(), Clock: clockMillis(time.Now())},
 		runs:   program{who: "this program", wire: WireVersion},
 		weigh:  anyCharter,
 		heard:  m.of(who),

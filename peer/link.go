@@ -117,7 +117,7 @@ func (l *link) isWorkers() bool { return level(l.level.Load()) == levelWorker }
 // isTwin reports whether the link lives, and its other end is another process than the one that says this instance. A
 // nil link is nobody's.
 func (l *link) isTwin(instance uint64, beat time.Duration) bool {
-	return l != nil && l.theirs.instance != instance && l.quietFor() < 2*beat
+	return l != nil && l.theirs.Instance != instance && l.quietFor() < 2*beat
 }
 
 // keepSeen keeps at which address the peer says that it sees this side, and reports whether it is one.
@@ -202,7 +202,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 			l.leave("this node shut down", fault.Fault{Code: fault.CodeStopped})
 			return
 		case <-ticker.C:
-			l.send(kindPing, encodeBeat(uint64(time.Since(l.since))), p.beat)
+			l.send(kindPing, encode(ping{uint64(time.Since(l.since))}), p.beat)
 		case <-quiet.C:
 			idle := l.quietFor()
 			if idle >= p.silence {
@@ -218,7 +218,7 @@ func (l *link) beat(ctx context.Context, p pulse) {
 // all that was sent before. If it does not, the connection is closed here.
 func (l *link) leave(reason string, told fault.Fault) {
 	l.blame(reason)
-	l.send(kindBye, encodeBye(told), byePatience)
+	l.send(kindBye, encode(byeOf(told)), byePatience)
 	wait := time.NewTimer(partTimeout)
 	defer wait.Stop()
 	select {
@@ -274,50 +274,50 @@ func (l *link) listen(o observer) string {
 		default:
 			return explainCause(err)
 		}
-		bye, err := l.handle(o, kind, body)
+		why, err := l.handle(o, kind, body)
 		if err != nil {
 			return fmt.Sprintf("it sent a malformed control message %d: %v", kind, err)
 		}
-		if bye != "" {
-			return bye
+		if why != "" {
+			return why
 		}
 	}
 }
 
-// handle acts on one message; a bye is the reason that ends the link. What somebody who is no member says
+// handle acts on one message; why is the reason of a bye, which ends the link. What somebody who is no member says
 // besides is of no interest.
-func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err error) {
+func (l *link) handle(o observer, kind uint8, body []byte) (why string, err error) {
 	if !l.may(levelCharter) && kind != kindPing && kind != kindPong && kind != kindBye {
 		return "", nil
 	}
 	switch kind {
 	case kindPing:
-		var beat uint64
-		if beat, err = decodeBeat(body); err == nil {
-			l.send(kindPong, encodePong(beat, clockMillis(l.now())), partTimeout)
+		var m ping
+		if m, err = decode[ping](body); err == nil {
+			l.send(kindPong, encode(pong{m.Clock, clockMillis(l.now())}), partTimeout)
 		}
 	case kindPong:
-		var sent, clock uint64
-		if sent, clock, err = decodePong(body); err != nil {
+		var m pong
+		if m, err = decode[pong](body); err != nil {
 			break
 		}
 		// The clocks are compared anew: a person may set one of them while the link lives.
-		rtt := time.Since(l.since) - time.Duration(sent)
+		rtt := time.Since(l.since) - time.Duration(m.Ping)
 		if rtt > 0 && rtt < time.Hour {
 			l.rtt.Store(int64(rtt))
 		}
-		if rtt > 0 && rtt <= clockRoundTrip && l.clock.set(clockAhead(clock, l.now(), rtt)) {
+		if rtt > 0 && rtt <= clockRoundTrip && l.clock.set(clockAhead(m.Clock, l.now(), rtt)) {
 			o.clock(l)
 		}
 	case kindCharter:
 		var s stance
-		if s, err = decodeCharter(body); err == nil {
+		if s, err = decode[stance](body); err == nil {
 			o.charter(l, s)
 		}
 	case kindLeft:
-		var id protocol.SessionID
-		if id, err = decodeLeft(body); err == nil {
-			o.left(l.peer, id)
+		var m left
+		if m, err = decode[left](body); err == nil {
+			o.left(l.peer, m.Session)
 		}
 	case kindProgram:
 		var version string
@@ -326,17 +326,17 @@ func (l *link) handle(o observer, kind uint8, body []byte) (bye string, err erro
 			o.program()
 		}
 	case kindSeen:
-		var address string
-		if address, err = decodeSeen(body); err == nil {
-			o.seen(l, address)
+		var m seen
+		if m, err = decode[seen](body); err == nil {
+			o.seen(l, m.Address)
 		}
 	case kindWhereabouts:
 		o.where(l, body)
 	case kindBye:
-		var told *fault.Fault
-		if told, err = decodeBye(body); err == nil {
-			bye = told.String()
+		var m bye
+		if m, err = decode[bye](body); err == nil {
+			why = m.reason().String()
 		}
 	}
-	return bye, err
+	return why, err
 }

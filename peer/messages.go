@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -28,20 +29,13 @@ const (
 	kindWhereabouts = 10
 )
 
-// Limits of the control stream, in bytes.
-const (
-	maxControl = 4096 // a message
-	maxReason  = 512  // a fault
-	maxProgram = 64   // the version of a program
-)
+// maxControl is the longest message on a control stream, its kind included, in bytes.
+const maxControl = 4096
 
 // writeControl writes one message: its length in 4 bytes, its kind, its body, in one write.
 func writeControl(w io.Writer, kind uint8, body []byte) (n int, err error) {
-	p := make(packer, 0, 5+len(body))
-	p.u32(uint32(1 + len(body)))
-	p.u8(kind)
-	p.raw(body)
-	return w.Write(p)
+	p := binary.BigEndian.AppendUint32(make([]byte, 0, 5+len(body)), uint32(1+len(body)))
+	return w.Write(append(append(p, kind), body...))
 }
 
 // readControl reads one message. An announced length outside 1..maxControl is an error before
@@ -69,133 +63,82 @@ func expectControl(r io.Reader, want uint8) ([]byte, error) {
 	return body, err
 }
 
-// encodeBeat makes a heartbeat: how old the link is for its sender, which the pong repeats.
-func encodeBeat(clock uint64) []byte {
-	var p packer
-	p.u64(clock)
-	return p
+// Limits of the texts in messages, in bytes, and of how many addresses a hello has.
+const (
+	maxName      = 64  // of a charter or a member; charters allow 32
+	maxAddress   = 256 // of one address as text
+	maxReason    = 512 // of a fault
+	maxProgram   = 64  // of the version of a program
+	maxAddresses = 8   // as many as a charter lists per member
+)
+
+// ping is a heartbeat.
+type ping struct {
+	Clock uint64 `cbor:"1,keyasint"` // how old the link is for the sender, in nanoseconds
 }
 
-func decodeBeat(body []byte) (clock uint64, err error) {
-	u := unpacker{rest: body}
-	clock = u.u64()
-	return clock, u.end()
+// pong answers a heartbeat.
+type pong struct {
+	Ping  uint64 `cbor:"1,keyasint"` // the clock of the ping
+	Clock uint64 `cbor:"2,keyasint"` // the sender's time of day, as in the hello
 }
 
-// encodePong answers a heartbeat: what it said, and the time of day here, as in the hello.
-func encodePong(beat, clock uint64) []byte {
-	var p packer
-	p.u64(beat)
-	p.u64(clock)
-	return p
+// left says that the sender has closed its end of a session.
+type left struct {
+	Session protocol.SessionID `cbor:"1,keyasint"`
 }
 
-func decodePong(body []byte) (beat, clock uint64, err error) {
-	u := unpacker{rest: body}
-	beat, clock = u.u64(), u.u64()
-	return beat, clock, u.end()
+// bye carries why the sender ends the link.
+type bye struct {
+	Fault string `cbor:"1,keyasint"` // encoded
 }
 
-// encodeBye carries why the sender ends the link.
-func encodeBye(reason fault.Fault) []byte {
-	var p packer
-	p.text(string(reason.Encode()), maxReason)
-	return p
+// byeOf carries a fault.
+func byeOf(told fault.Fault) bye { return bye{string(told.Encode())} }
+
+// reason is the fault that a bye carries.
+func (b bye) reason() *fault.Fault { return fault.DecodeFault([]byte(b.Fault)) }
+
+// seen tells the peer at which address the sender sees it.
+type seen struct {
+	Address string `cbor:"1,keyasint"`
 }
 
-func decodeBye(body []byte) (reason *fault.Fault, err error) {
-	u := unpacker{rest: body}
-	reason = fault.DecodeFault([]byte(u.text("reason", maxReason)))
-	return reason, u.end()
-}
-
-// encodeProgram says which version of the program the sender runs.
-func encodeProgram(version string) []byte {
-	var p packer
-	p.text(version, maxProgram)
-	return p
-}
+// encodeProgram says which version of the program the sender runs, behind its length in two bytes. Programs that speak
+// different wires read this message of each other, so that no wire version changes it.
+func encodeProgram(version string) []byte { return appendText(nil, clip(version, maxProgram)) }
 
 func decodeProgram(body []byte) (version string, err error) {
-	u := unpacker{rest: body}
-	version = u.text("version of the program", maxProgram)
-	return version, u.end()
+	if len(body) < 2 || int(binary.BigEndian.Uint16(body)) != len(body)-2 {
+		return "", errors.New("the version of the program has another length than announced")
+	}
+	version = string(body[2:])
+	if err := checkText("version of the program", version, maxProgram); err != nil {
+		return "", err
+	}
+	return version, nil
 }
 
-// encodeSeen tells the peer at which address the sender sees it.
-func encodeSeen(address string) []byte {
-	var p packer
-	p.text(address, maxAddress)
-	return p
-}
-
-func decodeSeen(body []byte) (address string, err error) {
-	u := unpacker{rest: body}
-	address = u.text("address", maxAddress)
-	return address, u.end()
-}
-
-// decodeLeft reads the id of the session that the sender has closed; it is encoded as its 32 bytes.
-func decodeLeft(body []byte) (protocol.SessionID, error) {
-	u := unpacker{rest: body}
-	var id protocol.SessionID
-	copy(id[:], u.take(len(id)))
-	return id, u.end()
-}
-
-// stance is the charter that a side stands under.
+// stance is the charter that a side stands under. As a message it says that the charter has come into force there.
 type stance struct {
-	name    string // of the charter
-	version uint32
-	digest  keys.Hash
+	Digest  keys.Hash `cbor:"1,keyasint"`
+	Version uint32    `cbor:"2,keyasint"`
+	Name    string    `cbor:"3,keyasint"` // of the charter
 }
 
 // stanceOf returns the stance of the charter in force.
 func stanceOf(c *keys.SignedCharter) stance {
-	return stance{name: c.Name, version: uint32(c.Version), digest: c.Digest()}
+	return stance{Name: c.Name, Version: uint32(c.Version), Digest: c.Digest()}
 }
 
 // String names the charter as people know it, and the digest's start for when two differ.
 func (s stance) String() string {
-	return fmt.Sprintf("charter %q version %d (%s)", s.name, s.version, s.digest.Short())
-}
-
-// encode tells the other side that this charter has come into force here.
-func (s stance) encode() []byte {
-	var p packer
-	s.pack(&p)
-	return p
-}
-
-func (s stance) pack(p *packer) {
-	p.raw(s.digest[:])
-	p.u32(s.version)
-	p.text(s.name, maxName)
-}
-
-func (u *unpacker) stance() (s stance) {
-	copy(s.digest[:], u.take(len(s.digest)))
-	s.version = u.u32()
-	s.name = u.text("charter's name", maxName)
-	return s
-}
-
-func decodeCharter(body []byte) (stance, error) {
-	u := unpacker{rest: body}
-	s := u.stance()
-	return s, u.end()
+	return fmt.Sprintf("charter %q version %d (%s)", s.Name, s.Version, s.Digest.Short())
 }
 
 // WireVersion is the version of everything that this package sends. A change that an older
 // node would misread takes the next number, and the two then refuse each other by name.
-const WireVersion = 3
-
-// Limits of a hello's fields.
-const (
-	maxName      = 64  // of a charter or a member, in bytes; charters allow 32
-	maxAddresses = 8   // as many as a charter lists per member
-	maxAddress   = 256 // bytes of one address as text
-)
+const WireVersion = 4
 
 // role says what the sender of a hello wants to be.
 type role uint8
@@ -209,17 +152,17 @@ const (
 // hello is the first message of each side. TLS has shown the sender's key before; the hello says
 // what it stands for.
 //
-// Evolution: the wire version stays the first field, so that versions can refuse each other
+// Evolution: the wire version stays the first two bytes, so that versions can refuse each other
 // with a reason. Any other change raises it.
 type hello struct {
-	version   uint16
-	role      role
-	dht       bool     // serves the private DHT
-	instance  uint64   // drawn at start: tells a restarted node from a second connection
-	clock     uint64   // the sender's time of day in milliseconds since 1970; its own claim
-	charter   stance   // zero for an invitee and a worker
-	name      string   // the sender's own name, for display
-	addresses []string // where the sender listens, as multiaddrs without its identity
+	Version   uint16   `cbor:"-"` // before the CBOR
+	Role      role     `cbor:"1,keyasint"`
+	DHT       bool     `cbor:"2,keyasint"`           // serves the private DHT
+	Instance  uint64   `cbor:"3,keyasint"`           // drawn at start: tells a restarted node from a second connection
+	Clock     uint64   `cbor:"4,keyasint"`           // the sender's time of day in milliseconds since 1970; its own claim
+	Charter   stance   `cbor:"5,keyasint"`           // zero for an invitee and a worker
+	Name      string   `cbor:"6,keyasint"`           // the sender's own name, for display
+	Addresses []string `cbor:"7,keyasint,omitempty"` // where the sender listens, as multiaddrs without its identity
 }
 
 // newInstance draws what tells a node that was started again from the one before.
@@ -229,60 +172,30 @@ func newInstance() uint64 {
 	return binary.BigEndian.Uint64(instance[:])
 }
 
-const flagDHT = 1
-
 func (h hello) encode() []byte {
-	var p packer
-	p.u16(h.version)
-	p.u8(uint8(h.role))
-	var flags uint8
-	if h.dht {
-		flags |= flagDHT
-	}
-	p.u8(flags)
-	p.u64(h.instance)
-	p.u64(h.clock)
-	h.charter.pack(&p)
-	p.text(h.name, maxName)
-	addresses := h.addresses[:min(len(h.addresses), maxAddresses)]
-	p.u8(uint8(len(addresses)))
-	for _, a := range addresses {
-		p.text(a, maxAddress)
-	}
-	return p
+	h.Addresses = slices.Clone(h.Addresses[:min(len(h.Addresses), maxAddresses)])
+	return append(binary.BigEndian.AppendUint16(nil, h.Version), encode(h)...)
 }
 
 // decodeHello reads a hello. Of one in another wire version only the version is read.
-func decodeHello(body []byte) (h hello, err error) {
-	u := unpacker{rest: body}
-	h.version = u.u16()
-	if u.err != nil || h.version != WireVersion {
-		return h, u.err
+func decodeHello(body []byte) (hello, error) {
+	if len(body) < 2 {
+		return hello{}, errShort
 	}
-	h.role = role(u.u8())
-	flags := u.u8()
-	h.dht = flags&flagDHT != 0
-	h.instance = u.u64()
-	h.clock = u.u64()
-	h.charter = u.stance()
-	h.name = u.text("name", maxName)
-	n := int(u.u8())
-	if n > maxAddresses {
-		return hello{}, fmt.Errorf("the hello lists %d addresses, the limit is %d", n, maxAddresses)
+	version := binary.BigEndian.Uint16(body)
+	if version != WireVersion {
+		return hello{Version: version}, nil
 	}
-	for range n {
-		h.addresses = append(h.addresses, u.text("address", maxAddress))
-	}
-	if err := u.end(); err != nil {
+	h, err := decode[hello](body[2:])
+	switch {
+	case err != nil:
 		return hello{}, err
+	case len(h.Addresses) > maxAddresses:
+		return hello{}, fmt.Errorf("the hello lists %d addresses, the limit is %d", len(h.Addresses), maxAddresses)
+	case h.Role > roleWorker: // values without a meaning are refused
+		return hello{}, fmt.Errorf("the hello names the unknown role %d", h.Role)
 	}
-	// Values without a meaning are refused, so that each hello has one encoding.
-	if h.role > roleWorker {
-		return hello{}, fmt.Errorf("the hello names the unknown role %d", h.role)
-	}
-	if flags&^flagDHT != 0 {
-		return hello{}, errors.New("the hello sets unknown flags")
-	}
+	h.Version = version
 	return h, nil
 }
 
@@ -312,28 +225,29 @@ type verdict struct {
 	told   *fault.Fault // when refused: what the other side is told of it
 }
 
+// answer is a verdict as it is sent.
+type answer struct {
+	Code  uint8  `cbor:"1,keyasint"`
+	Fault string `cbor:"2,keyasint"` // encoded
+}
+
 func (v verdict) encode() []byte {
-	var p packer
-	p.u8(v.code)
 	told := v.told
 	if told == nil {
 		told = &fault.Fault{Code: fault.CodeTwice} // the verdict's code says it all
 	}
-	p.text(string(told.Encode()), maxReason)
-	return p
+	return encode(answer{v.code, string(told.Encode())})
 }
 
-func decodeVerdict(body []byte) (v verdict, err error) {
-	u := unpacker{rest: body}
-	v.code = u.u8()
-	v.told = fault.DecodeFault([]byte(u.text("reason", maxReason)))
-	if err := u.end(); err != nil {
+func decodeVerdict(body []byte) (verdict, error) {
+	a, err := decode[answer](body)
+	if err == nil && a.Code > verdictDuplicate {
+		err = fmt.Errorf("the verdict has the unknown code %d", a.Code)
+	}
+	if err != nil {
 		return verdict{}, err
 	}
-	if v.code > verdictDuplicate {
-		return verdict{}, fmt.Errorf("the verdict has the unknown code %d", v.code)
-	}
-	return v, nil
+	return verdict{code: a.Code, told: fault.DecodeFault([]byte(a.Fault))}, nil
 }
 
 // refused is a verdict with what the other side is told, and a sentence for this one.

@@ -18,7 +18,7 @@ func (ms *members) setCharter(c *keys.SignedCharter) (former, stay []*link, err 
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	now := ms.judge.stance
-	if c.Name != now.name || uint32(c.Version) <= now.version {
+	if c.Name != now.Name || uint32(c.Version) <= now.Version {
 		return nil, nil, fmt.Errorf("charter %q version %d cannot follow %s: want the same name and a later version", c.Name,
 			c.Version, now)
 	}
@@ -28,7 +28,7 @@ func (ms *members) setCharter(c *keys.SignedCharter) (former, stay []*link, err 
 	for _, m := range ms.by {
 		if m.link != nil {
 			stay = append(stay, m.link)
-			ms.weighLink(m, m.link, m.link.theirs.charter)
+			ms.weighLink(m, m.link, m.link.theirs.Charter)
 		}
 		ms.notify(m)
 	}
@@ -40,7 +40,7 @@ func (ms *members) setCharter(c *keys.SignedCharter) (former, stay []*link, err 
 // that side has given the old one up. If both sides dialled at once, the dial of the lower id
 // stays. Both sides come to the same decision whatever the order they see the links in.
 func supersedes(fresh, old *link, lower bool) bool {
-	if fresh.theirs.instance != old.theirs.instance || fresh.dialled == old.dialled {
+	if fresh.theirs.Instance != old.theirs.Instance || fresh.dialled == old.dialled {
 		return true
 	}
 	return fresh.dialled == lower
@@ -75,7 +75,7 @@ func (ms *members) weighRival(from keys.ID, instance uint64, v verdict) verdict 
 		return duplicate
 	case m.link == nil:
 		return v
-	case m.link.theirs.instance == instance && m.link.dialled:
+	case m.link.theirs.Instance == instance && m.link.dialled:
 		return duplicate
 	case m.link.isTwin(instance, ms.cfg.Heartbeat):
 		// A node that was started again has lost its links, and this one lives.
@@ -96,7 +96,7 @@ func (ms *members) install(l *link) (old *link, err error) {
 	switch {
 	case m == nil:
 		return nil, errDuplicate
-	case m.link.isTwin(l.theirs.instance, ms.cfg.Heartbeat):
+	case m.link.isTwin(l.theirs.Instance, ms.cfg.Heartbeat):
 		return nil, &refusal{text: "another node with its key is connected: only one may run"}
 	case m.link != nil && !supersedes(l, m.link, ms.lower(l.peer)):
 		return nil, errDuplicate
@@ -104,7 +104,7 @@ func (ms *members) install(l *link) (old *link, err error) {
 	old = m.link
 	m.link, m.tried, m.refused, m.said, m.program, m.otherWire = l, true, "", nil, "", false
 	l.heard.links.Add(1)
-	ms.weighLink(m, l, l.theirs.charter)
+	ms.weighLink(m, l, l.theirs.Charter)
 	ms.notify(m)
 	return old, nil
 }
@@ -129,13 +129,13 @@ func (ms *members) remove(l *link) (forgotten bool) {
 // weighLink sets what a link may be used for from the charters of its two sides. It returns
 // the reason to end the link if they exclude each other. mu is held.
 func (ms *members) weighLink(m *member, l *link, theirs stance) (exclusion string) {
-	v := ms.judge.compare(l.peer, hello{charter: theirs})
+	v := ms.judge.compare(l.peer, hello{Charter: theirs})
 	l.level.Store(uint32(v.level))
 	m.trouble = v.reason
 	if v.level == levelCharter {
 		m.trouble = fmt.Sprintf(
 			"%s is on version %d of the charter and %s on version %d: no data until both have the same",
-			l.name, theirs.version, ms.judge.self, ms.judge.stance.version)
+			l.name, theirs.Version, ms.judge.self, ms.judge.stance.Version)
 	}
 	return v.reason
 }
@@ -148,7 +148,7 @@ func (ms *members) charterOf(l *link, s stance) {
 		ms.mu.Unlock()
 		return
 	}
-	l.theirs.charter = s
+	l.theirs.Charter = s
 	exclusion := ms.weighLink(m, l, s)
 	ms.notify(m)
 	ms.mu.Unlock()

@@ -277,7 +277,7 @@ func TestSupersedes(t *testing.T) {
 			t.Skip("the second replaces the first on both sides: they come in one order")
 		}
 		view := func(low bool, order [2]int) int {
-			side := func(i int) *link { return &link{dialled: lowDials[i] == low, theirs: hello{instance: 7}} }
+			side := func(i int) *link { return &link{dialled: lowDials[i] == low, theirs: hello{Instance: 7}} }
 			if supersedes(side(order[1]), side(order[0]), low) {
 				return order[1]
 			}

@@ -113,14 +113,14 @@ func (r *reception) accept(s network.Stream) (*link, error) {
 	j := r.members.inForce()
 	v := j.weigh(from, theirs)
 	if v.level >= levelCharter {
-		v = r.members.weighRival(from, theirs.instance, v)
+		v = r.members.weighRival(from, theirs.Instance, v)
 	}
 	if v.level == levelWorker {
-		v = r.workers.weigh(conn, from, theirs.instance)
+		v = r.workers.weigh(conn, from, theirs.Instance)
 	}
 	mine := r.hello(j, conn)
 	if v.code != verdictAccepted || v.level == levelWorker {
-		mine.addresses = nil // no business of somebody who is refused, nor of a worker
+		mine.Addresses = nil // no business of somebody who is refused, nor of a worker
 	}
 	var reply buffer
 	writeControl(&reply, kindHello, mine.encode())
@@ -135,13 +135,13 @@ func (r *reception) accept(s network.Stream) (*link, error) {
 		return nil, errDuplicate
 	default:
 		said := &refusal{text: "refused the connection: " + v.reason}
-		if theirs.version != WireVersion {
+		if theirs.Version != WireVersion {
 			runs := program{who: j.self, wire: WireVersion}
 			if _, member := j.charter.Member(from); member { // nobody else learns what runs here
 				runs.version = r.cfg.Program
 			}
 			sayProgram(s, runs.version)
-			said.other = &program{nameIn(j.charter, from), theirs.version, receiveProgram(s)}
+			said.other = &program{nameIn(j.charter, from), theirs.Version, receiveProgram(s)}
 			said.text = apart(runs, *said.other)
 		}
 		awaitEnd(s)
@@ -162,7 +162,7 @@ func (r *reception) accept(s network.Stream) (*link, error) {
 	rtt := time.Since(asked)
 	l := newLink(from, nameIn(j.charter, from), s, r.meter.of(conn.RemotePeer()), r.cfg.Now)
 	l.rtt.Store(int64(rtt))
-	l.clock.set(clockAhead(theirs.clock, heard, rtt))
+	l.clock.set(clockAhead(theirs.Clock, heard, rtt))
 	l.theirs, l.told, l.dialled = theirs, j.stance, false
 	switch v.level {
 	case levelJoin:
@@ -179,17 +179,17 @@ func (r *reception) accept(s network.Stream) (*link, error) {
 // hello returns what this side says of itself over a connection.
 func (r *reception) hello(j judge, over network.Conn) hello {
 	mine := hello{
-		version:  WireVersion,
-		role:     roleMember,
-		dht:      r.cfg.discovers(DiscoverDHT),
-		instance: r.instance,
-		clock:    clockMillis(r.cfg.Now()),
-		charter:  j.stance,
-		name:     j.self,
+		Version:  WireVersion,
+		Role:     roleMember,
+		DHT:      r.cfg.discovers(DiscoverDHT),
+		Instance: r.instance,
+		Clock:    clockMillis(r.cfg.Now()),
+		Charter:  j.stance,
+		Name:     j.self,
 	}
 	for _, a := range r.announcer.announced(reachOver(over)) {
-		if len(mine.addresses) < maxAddresses && len(a.String()) <= maxAddress {
-			mine.addresses = append(mine.addresses, a.String())
+		if len(mine.Addresses) < maxAddresses && len(a.String()) <= maxAddress {
+			mine.Addresses = append(mine.Addresses, a.String())
 		}
 	}
 	return mine

@@ -83,7 +83,7 @@ func (l *link) Open(ctx context.Context, first []byte) (session.RawStream, error
 }
 
 // SendLeft tells the member that this side has closed a session.
-func (l *link) SendLeft(id protocol.SessionID) { l.send(kindLeft, id[:], newsPatience) }
+func (l *link) SendLeft(id protocol.SessionID) { l.send(kindLeft, encode(left{id}), newsPatience) }
 
 // Over is closed when the link has ended.
 func (l *link) Over() <-chan struct{} { return l.over }

@@ -139,9 +139,9 @@ func TestNewcomersBounds(t *testing.T) {
 	}
 	changed := h.Watch()
 	j.link.send(kindProgram, encodeProgram("a newcomer's"), patience)
-	j.link.send(kindCharter, h.members.inForce().stance.encode(), patience)
+	j.link.send(kindCharter, encode(h.members.inForce().stance), patience)
 	j.link.send(kindWhereabouts, []byte("nowhere"), patience)
-	j.link.send(kindBye, encodeBye(fault.Fault{Code: fault.CodeStopped}), patience)
+	j.link.send(kindBye, encode(byeOf(fault.Fault{Code: fault.CodeStopped})), patience)
 	select {
 	case <-j.link.over:
 	case <-ctx.Done():

@@ -26,18 +26,18 @@ func (t *tending) tend(l *link) {
 		t.clocks.note(l)
 	}
 	if now := t.members.inForce().stance; now != l.told {
-		l.send(kindCharter, now.encode(), newsPatience)
+		l.send(kindCharter, encode(now), newsPatience)
 	}
 	if l.may(levelCharter) {
 		if t.cfg.Program != "" {
 			l.send(kindProgram, encodeProgram(t.cfg.Program), newsPatience)
 		}
-		t.addresses.SetOwn(l.peer, l.theirs.addresses, reachOver(l.conn))
+		t.addresses.SetOwn(l.peer, l.theirs.Addresses, reachOver(l.conn))
 		t.table.introduce(l)
 	}
 	t.life.spawn(func() {
 		if !relayed(l.conn) {
-			l.send(kindSeen, encodeSeen(l.conn.RemoteMultiaddr().String()), newsPatience)
+			l.send(kindSeen, encode(seen{l.conn.RemoteMultiaddr().String()}), newsPatience)
 		}
 		if !l.dialled || relayed(l.conn) { // otherwise the peer says first at which address it sees this host
 			t.bearings.sendTo(l)

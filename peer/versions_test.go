@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/hanse-project/hanse/protocol/fault"
 )
 
-// later plays a member whose program speaks wire version 4 and calls itself so: what it sends is changed on its way.
+// later plays a member whose program speaks wire version 5 and calls itself so: what it sends is changed on its way.
 func later(t *testing.T, program string) func(network.Stream) network.Stream {
 	return func(s network.Stream) network.Stream {
 		return lyingStream{s, func(kind uint8, body []byte) [][]byte {
@@ -36,17 +37,26 @@ func programOf(t *testing.T, version string) []byte {
 	return message(t, kindProgram, append([]byte{byte(len(version) >> 8), byte(len(version))}, version...))
 }
 
-// helloOfLater says hello in wire version 4 and hears that it is refused.
+// helloOfLater says hello in wire version 5 and hears that it is refused.
 func helloOfLater(t *testing.T, conn rawConn) network.Stream {
 	t.Helper()
+	return helloOfAnother(t, conn, hello{Version: WireVersion + 1, Name: "insurer"}.encode())
+}
+
+// helloOfAnother says hello in another wire version and hears that it is refused, in this one.
+func helloOfAnother(t *testing.T, conn rawConn, body []byte) network.Stream {
+	t.Helper()
 	var first buffer
-	writeControl(&first, kindHello, hello{version: WireVersion + 1, name: "insurer"}.encode())
+	writeControl(&first, kindHello, body)
 	s, err := openStream(within(t), conn, protoHello, first)
 	if err == nil {
 		err = readProtocol(s, protoHello)
 	}
 	if err == nil {
-		_, err = expectControl(s, kindHello)
+		body, err = expectControl(s, kindHello)
+	}
+	if err == nil && !bytes.HasPrefix(body, []byte{0, WireVersion}) {
+		t.Errorf("another version cannot read which one this is: %x", body)
 	}
 	if err == nil {
 		_, err = expectControl(s, kindVerdict)
@@ -57,7 +67,7 @@ func helloOfLater(t *testing.T, conn rawConn) network.Stream {
 	return s
 }
 
-// meetLater has a member, whose program is v0.3.0, dialled by another of wire version 4 and then dial it, and returns
+// meetLater has a member, whose program is v0.3.0, dialled by another of wire version 5 and then dial it, and returns
 // what it says of that after each, and its log. The later program calls itself by the first name, then by the second.
 func meetLater(
 	t *testing.T, first, second string, seen func(PeerStatus) bool,
@@ -95,7 +105,7 @@ func meetLater(
 // where and which must be updated; the log has that once.
 func TestTwoVersionsAreToldInOneText(t *testing.T) {
 	t.Parallel()
-	const want = "bank runs hanse v0.3.0 and speaks wire version 3, insurer runs hanse v0.4.0 and speaks wire version 4: " +
+	const want = "bank runs hanse v0.3.0 and speaks wire version 4, insurer runs hanse v0.4.0 and speaks wire version 5: " +
 		"hanse at bank must be updated"
 	one, two, log := meetLater(t, "v0.4.0", "v0.4.0", func(s PeerStatus) bool { return s.Refused != "" })
 	for _, s := range []PeerStatus{one, two} {
@@ -112,13 +122,38 @@ func TestTwoVersionsAreToldInOneText(t *testing.T) {
 	}
 }
 
+// TestAnEarlierVersionIsToldToUpdate: a member says hello in the bytes of wire version 3, which had no CBOR, and hears
+// which program runs here.
+func TestAnEarlierVersionIsToldToUpdate(t *testing.T) {
+	t.Parallel()
+	ks := newKeys(t, 2)
+	cfg := config(ks[0], signed(t, draft(ks), ks))
+	cfg.Program = "v0.4.0"
+	h := start(t, cfg)
+	n, conn := dialRaw(within(t), t, ks[1], h)
+	defer n.Close()
+	s := helloOfAnother(t, conn, helloOfThree(t))
+	if _, err := s.Write(programOf(t, "v0.3.0")); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := expectControl(s, kindProgram); err != nil || string(body) != "\x00\x06v0.4.0" {
+		t.Errorf("it hears %q, %v", body, err)
+	}
+	s.CloseWrite()
+	got := until(t, h, ks[1].ID(), "refused", func(s PeerStatus) bool { return s.Refused != "" })
+	if want := "insurer runs hanse v0.3.0 and speaks wire version 3, bank runs hanse v0.4.0 and speaks wire version 4: " +
+		"hanse at insurer must be updated"; got.Refused != want || !got.OtherWire || got.Program != "v0.3.0" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestAHostileVersionReachesNoScreen: a member that speaks another wire calls its program by what clears a terminal,
 // and by more than fits. The reason is told without.
 func TestAHostileVersionReachesNoScreen(t *testing.T) {
 	t.Parallel()
 	for _, hostile := range []string{"v1\x1b[2J", "v1\nwarning: pay", strings.Repeat("v", maxProgram+1)} {
 		one, _, log := meetLater(t, hostile, hostile, func(s PeerStatus) bool { return s.Refused != "" })
-		if want := "bank runs hanse v0.3.0 and speaks wire version 3, insurer speaks wire version 4: " +
+		if want := "bank runs hanse v0.3.0 and speaks wire version 4, insurer speaks wire version 5: " +
 			"hanse at bank must be updated"; one.Refused != want || one.Program != "" || len(log) != 1 {
 			t.Errorf("%q: %+v\n%q", hostile, one, log)
 		}

@@ -181,7 +181,7 @@ func TestLiarHidesNobody(t *testing.T) {
 		liar.reception.answer(lyingStream{s, func(kind uint8, body []byte) [][]byte {
 			switch kind {
 			case kindSeen:
-				return [][]byte{message(t, kindSeen, encodeSeen(left)), message(t, kindProgram, encodeProgram(lied))}
+				return [][]byte{message(t, kindSeen, encode(seen{left})), message(t, kindProgram, encodeProgram(lied))}
 			case kindWhereabouts:
 				return nil // it passes nothing on
 			}

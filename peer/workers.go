@@ -146,7 +146,7 @@ func (w *workers) install(l *link) error {
 	places := w.places()
 	w.mu.Lock()
 	old := w.by[l.peer]
-	twin, full := w.rivals(l.peer, l.theirs.instance, places) // since the verdict
+	twin, full := w.rivals(l.peer, l.theirs.Instance, places) // since the verdict
 	if twin == nil && !full {
 		l.level.Store(uint32(levelWorker))
 		w.by[l.peer] = l

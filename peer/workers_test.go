@@ -253,9 +253,9 @@ func sayHello(ctx context.Context, t *testing.T, k *keys.PrivateKey, as role, to
 
 // helloOver says hello on a connection that has not said it yet.
 func helloOver(ctx context.Context, conn rawConn, k *keys.PrivateKey, as role, to *Host) (*link, error) {
-	mine := hello{version: WireVersion, role: as, instance: newInstance()}
+	mine := hello{Version: WireVersion, Role: as, Instance: newInstance()}
 	if as == roleMember {
-		mine.charter = to.members.inForce().stance
+		mine.Charter = to.members.inForce().stance
 	}
 	return greeting{target: target{name: "node", id: to.Self()}, self: k.ID(), mine: mine, weigh: anyCharter,
 		heard: new(tally), now: time.Now}.exchange(ctx, conn)
@@ -310,10 +310,10 @@ func TestWorkerMayNothingElse(t *testing.T) {
 
 	changed := h.Watch()
 	w.link.send(kindProgram, encodeProgram("a worker's"), patience)
-	w.link.send(kindCharter, stance{name: "credit", version: 9}.encode(), patience)
+	w.link.send(kindCharter, encode(stance{Name: "credit", Version: 9}), patience)
 	w.link.send(kindWhereabouts, []byte("nowhere"), patience)
-	w.link.send(kindSeen, encodeSeen("/ip4/192.0.2.7/tcp/1"), patience)
-	w.link.send(kindLeft, make([]byte, 32), patience)
+	w.link.send(kindSeen, encode(seen{"/ip4/192.0.2.7/tcp/1"}), patience)
+	w.link.send(kindLeft, encode(left{}), patience)
 	if err := framesOf(ctx, t, w).Send(ctx, nil); err != nil { // it is let be
 		t.Error(err)
 	}
