@@ -343,3 +343,55 @@ func TestAClientEndsNoJobForItsProposer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnEndIsTakenWhileASessionStops: a job is cancelled, and that it is done is told while its session is still being
+// stopped, or was told before. It is done here, too.
+func TestAnEndIsTakenWhileASessionStops(t *testing.T) {
+	for name, before := range map[string]bool{"told while it stops": false, "told before": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newTestNetwork(t, 3, 60)
+			l.startAll()
+			_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.awaitDone(minute(t), h)
+			l.stops[1]()
+			at, _ := l.nodes[1].job(h)
+			done := at.Ending()
+			l.forgetEnd(1, h)
+			for i := range l.nodes {
+				l.net.Kill(l.keys[i].ID())
+				l.stops[i]()
+			}
+			l.start(1)
+			n := l.nodes[1]
+			s, _ := n.job(h)
+			ctx, active, _ := n.enterSession(t.Context(), s)
+			if before {
+				if err := n.apply(s, job.Awaits{Ending: done}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			word, err := contract.NewEnding(s.Contract(), contract.Ending{Outcome: contract.OutcomeCancelled, By: l.names[2],
+				Reason: "no longer"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			word.Sign(l.keys[2])
+			if err := n.adopt(s, word); err != nil {
+				t.Fatal(err)
+			}
+			if before {
+				f, _ := s.InForce()
+				n.follow(ctx, s, f, s.Record().Session, 0)
+			} else if r, err := n.serveEnd(l.keys[0].ID(), endingRequest{h, done.Text()}); err != nil || r.Ending == nil {
+				t.Errorf("it answers %v, %v", r, err)
+			}
+			n.leaveSession(s, active)
+			if got := s.State(); got != job.Done {
+				t.Errorf("the job is %s here, and done at all others", got)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,12 @@ import (
 // apply has an event happen to a job, and carries out what follows from it.
 func (n *keeper) apply(s *jobState, e job.Event) error {
 	effects, err := s.Apply(e)
-	n.carryOut(s, effects)
-	return err
+	return cmp.Or(err, n.carryOut(s, effects))
 }
 
-// carryOut does what follows from an event.
-func (n *keeper) carryOut(s *jobState, effects []job.Effect) {
+// carryOut does what follows from an event. What fails is in the log. That files of a removed job are still there is an
+// error, too: whoever removed it is to know.
+func (n *keeper) carryOut(s *jobState, effects []job.Effect) (left error) {
 	name := s.Contract().Job.Name
 	for _, e := range effects {
 		var err error
@@ -49,11 +50,13 @@ func (n *keeper) carryOut(s *jobState, effects []job.Effect) {
 			err = n.forgetOldest(s.Contract().Job.Proposer)
 		case job.Clear:
 			err = s.clearRemoved()
+			left = err
 		}
 		if err != nil {
 			n.config.Log.Error("the folder of a job that has ended could not be put in order", "job", name, "error", err)
 		}
 	}
+	return left
 }
 
 // spread sends the ending that stands to the others.
@@ -315,21 +318,30 @@ func (n *keeper) storedPart(s *jobState) (session uint32, digest keys.Hash, err 
 	if !faults.IsDamage(err) || s.Ending() != nil { // what all signed for stays where promote finds it
 		return record.Finished, digest, err
 	}
-	return 0, keys.Hash{}, n.apply(s, job.Lost{Session: record.Finished, Why: err})
+	return 0, keys.Hash{}, n.lose(s, record.Finished, err)
+}
+
+// lose sets aside what a session kept and is damaged, so that another session makes it anew. The owner hears of it,
+// which is why the event itself does not do that: whoever listens may take long.
+func (n *keeper) lose(s *jobState, session uint32, why error) error {
+	if err := s.vault.SetAside(job.Draft(session), why); err != nil {
+		return err
+	}
+	return n.apply(s, job.Lost{Session: session})
 }
 
 // signEnding signs an ending that says that a job is done. Over columns, this party's transcript of the session has the
 // countersignatures of all others then, and is sealed as done: what is done can be audited. What it has signed of a
 // session is on its disk first: it signs one ending of each, and none once the job has ended.
 func (n *keeper) signEnding(s *jobState, e *contract.Ending) ([]byte, error) {
-	var digest keys.Hash
-	if s.Record().Finished == e.Session { // of another session it signs nothing
+	signs := job.Signs{Ending: e, Of: s.Record().Finished}
+	if signs.Of == e.Session { // of another session it signs nothing
 		var err error
-		if digest, err = n.partDigest(s); err != nil {
+		if signs.Digest, err = n.partDigest(s); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.apply(s, job.Signs{Ending: e, Digest: digest}); err != nil {
+	if err := n.apply(s, signs); err != nil {
 		return nil, err
 	}
 	return n.config.Key.Sign(e.Domain, e.Body), nil

@@ -552,3 +552,40 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestAListenerMayAct: while the owner's listener is told that a part was set aside, nothing holds the job.
+func TestAListenerMayAct(t *testing.T) {
+	ctx := minute(t)
+	l := newTestNetwork(t, 3, 60)
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.awaitDone(ctx, h)
+	for i := range l.nodes {
+		l.stops[i]()
+	}
+	l.forgetEnd(1, h)
+	if err := flipBit(l.jobFile(1, h, job.Draft(1)), 200); err != nil {
+		t.Fatal(err)
+	}
+	started, said := make(chan bool), make(chan error, 1)
+	l.watch(1, func(e jobs.Event) {
+		if strings.Contains(e.Text, "set aside") {
+			<-started
+			s, _ := l.nodes[1].job(h)
+			said <- l.nodes[1].remark(s, "its owner looks at it")
+		}
+	})
+	l.start(1) // and nobody else: it looks at its part at once, to settle the job
+	close(started)
+	select {
+	case err := <-said:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Fatal("who is told of damage waits for the job")
+	}
+}

@@ -118,7 +118,7 @@ func (n *keeper) loadJob(h keys.Hash) (*jobState, error) {
 		n.config.Log.Warn("a job is held back: "+s.HeldReason(), "job", s.Contract().Job.Name, "contract", h.Short(),
 			"session", s.Record().Session)
 	}
-	n.carryOut(s, effects)
+	n.carryOut(s, effects) // what is left of a removed job is in the log
 	return s, n.apply(s, job.Shed{})
 }
 

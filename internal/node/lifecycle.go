@@ -43,7 +43,8 @@ func (n *runner) follow(ctx context.Context, s *jobState, f contract.InForce, nu
 	report, err := n.session(ctx, s, f, number, closes)
 	ending := s.Awaited()
 	switch {
-	case ending != nil && (report != nil || s.Contract().Job.OverClients()): // told when the link was gone
+	case ending != nil && (report != nil || s.Contract().Job.OverClients() || s.EndedError() != nil):
+		// told when the link was gone, or when another end had not come yet, which this one beats
 		err = n.keeper.adopt(s, ending)
 	case s.Ending() != nil || s.Record().Session != number: // another session has taken its place
 		return

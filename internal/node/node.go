@@ -217,8 +217,8 @@ func newParts(c *Config) *Node {
 		waits: n.waits, member: n.member, roster: n.roster, sessions: n.sessions, workers: n.workers,
 		keeper: n.keeper, digests: n.digests, consents: n.consents}
 	n.socket = &socket{config: c, life: n.life, tables: n.tables, columns: n.columns, peer: owner.Peer,
-		member: n.member, algorithms: n.algorithms, roster: n.roster, accounts: n.accounts, keeper: n.keeper,
-		digests: n.digests, consents: n.consents, proposer: n.proposer, sessions: n.sessions, views: n.views}
+		algorithms: n.algorithms, roster: n.roster, accounts: n.accounts, keeper: n.keeper, digests: n.digests,
+		consents: n.consents, proposer: n.proposer, sessions: n.sessions, views: n.views}
 	return n
 }
 

@@ -239,7 +239,11 @@ func (n *consents) signContract(s *jobState) ([]byte, error) {
 	if err := n.checkApprovals(s); err != nil {
 		return nil, err
 	}
-	return n.config.Key.Sign(s.Contract().Domain, s.Contract().Body), nil
+	c, err := s.Whole() // a job that ends in this moment may be shed
+	if err != nil {
+		return nil, err
+	}
+	return n.config.Key.Sign(c.Domain, c.Body), nil
 }
 
 // consentedData is the digest of the table that a consent to a proposed job is for. Where the record of it was

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -269,4 +270,28 @@ func TestARemovedJobIsAudited(t *testing.T) {
 	if !skipped {
 		t.Errorf("the insurer's payloads are not said to be skipped: %+v", report.Checks)
 	}
+}
+
+// TestARemovalThatFailsIsNoRemoval: whoever removes a job is told what could not be deleted.
+func TestARemovalThatFailsIsNoRemoval(t *testing.T) {
+	l := newTestNetwork(t, 3, 40)
+	var fails atomic.Bool
+	l.faults[0] = func(path string) (bool, error) {
+		if fails.Load() && filepath.Base(path) == "index" {
+			return false, errors.New("input/output error")
+		}
+		return false, nil
+	}
+	l.startAll()
+	_, h, err := l.propose(l.job("train", "", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails.Store(true)
+	if _, err := l.nodes[0].Remove(h); err == nil || !strings.Contains(err.Error(), "input/output error") {
+		t.Errorf("a removal of which files are left ends with %v", err)
+	}
+	fails.Store(false)
+	l.restart(0, h, nil)
+	l.wantLeft(0, h)
 }

@@ -264,7 +264,7 @@ func (n *runner) keepPart(s *jobState, from, to uint32) (*jobs.Report, error) {
 	}
 	err = n.keeper.apply(s, job.Kept{From: from, To: to})
 	if faults.IsDamage(err) {
-		err = errors.Join(err, n.keeper.apply(s, job.Lost{Session: from, Why: err}))
+		err = errors.Join(err, n.keeper.lose(s, from, err))
 	}
 	if err != nil {
 		return nil, err

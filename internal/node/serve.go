@@ -251,10 +251,10 @@ func (n *answers) serveEnd(from keys.ID, r endingRequest) (endingResponse, error
 		ctx, cancel := context.WithTimeout(n.life.ctx, leaveTime)
 		defer cancel()
 		select {
-		case <-s.Final():
+		case <-s.Final(): // by this end, or by one that it beats
 		case <-ctx.Done():
+			return endingResponse{Ending: r.Ending}, nil
 		}
-		return endingResponse{Ending: r.Ending}, nil
 	}
 	if err := n.keeper.adopt(s, e); err != nil {
 		return endingResponse{}, err

@@ -133,3 +133,29 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 	l.start(1)
 	check("after a restart", l.nodes[1])
 }
+
+// TestAJobThatIsShedIsSignedAsAWhole: who was about to sign a contract whose job ends and is shed signs all of it.
+func TestAJobThatIsShedIsSignedAsAWhole(t *testing.T) {
+	l := newTestNetwork(t, 3, 40)
+	l.startAll()
+	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", smallJob), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.stops[0]() // nothing else happens
+	h := l.copiesOf(c, 1)[0]
+	l.cancelled(h)
+	n := l.nodes[1]
+	s, _ := n.job(h)
+	if err := n.apply(s, job.Shed{}); err != nil || !s.Brief() {
+		t.Fatalf("the job is whole still, %v", err)
+	}
+	signature, err := n.signContract(s)
+	if err == nil {
+		whole := *n.whole(s)
+		err = whole.AddSignature(l.keys[1].ID(), signature)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

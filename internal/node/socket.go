@@ -25,7 +25,6 @@ type socket struct {
 	life       *life
 	tables     *jobs.Tables
 	columns    *columns.Jobs
-	member     *member
 	algorithms *algorithms
 	roster     *roster
 	sessions   *sessions

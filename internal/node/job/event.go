@@ -49,7 +49,9 @@ func (e Consented) decide(s *standing) (move, error) {
 type Countersigned struct{ Contract contract.InForce }
 
 func (e Countersigned) decide(s *standing) (move, error) {
-	s.inForce = e.Contract
+	if !s.brief { // else it has ended, and stays on the disk
+		s.inForce = e.Contract
+	}
 	text := e.Contract.Contract().Text()
 	return move{first: []write{save(ContractFile, text), save(ContractCopy, text)}}, nil
 }
@@ -122,24 +124,19 @@ func (e Kept) decide(s *standing) (move, error) {
 	return move{first: []write{s.copyOf(Draft(e.From), Draft(e.To))}}, nil
 }
 
-// Lost is that what a session kept is damaged: another session makes it anew. Session is 0 where the part is not.
-type Lost struct {
-	Session uint32
-	Why     error
-}
+// Lost is that what a session kept is damaged, and was set aside: another session makes it anew. Session is 0 where the
+// part is not.
+type Lost struct{ Session uint32 }
 
 func (e Lost) decide(s *standing) (move, error) {
-	m := move{}
-	if e.Session > 0 {
-		m.first = append(m.first, setAside(Draft(e.Session), e.Why))
-	}
 	if e.Session == s.record.Finished {
 		s.record.Finished = 0
 	}
-	if e.Session == 0 || e.Session == s.record.Stored {
+	// What a prediction opened is one file for all sessions: no closing one can keep it where it is lost.
+	if e.Session == 0 || e.Session == s.record.Stored || s.contract.Job.Task == contract.TaskPredict {
 		s.record.Stored = 0
 	}
-	return m, nil
+	return move{}, nil
 }
 
 // Finished is the good end of a session at this party: from now on it signs that the job is done.
@@ -268,9 +265,11 @@ func (e Resumed) decide(s *standing) (move, error) {
 }
 
 // Signs is this party's signature under an ending that says that the job is done. What it signs of a session is on its
-// disk first: it signs one ending of each, and none once the job has ended. Digest is of what it keeps.
+// disk first: it signs one ending of each, and none once the job has ended. Digest is of what it keeps of session Of,
+// the last that had ended well when it looked.
 type Signs struct {
 	Ending *contract.Ending
+	Of     uint32
 	Digest keys.Hash
 }
 
@@ -282,7 +281,7 @@ func (e Signs) decide(s *standing) (move, error) {
 			e.Ending.Outcome)
 	case s.ending != nil || r.State.Final():
 		return move{}, faults.Errorf(fault.CodeEnded, "job %q is %s", s.contract.Job.Name, r.State)
-	case r.Consent == nil || r.Finished == 0 || r.Finished != e.Ending.Session:
+	case r.Consent == nil || r.Finished == 0 || r.Finished != e.Ending.Session || r.Finished != e.Of:
 		return move{}, faults.Errorf(fault.CodeUnsigned, "the end is of session %d, the last that ended well here is %d",
 			e.Ending.Session, r.Finished)
 	case e.Ending.Part(s.config.Self) != e.Digest:
@@ -324,7 +323,8 @@ func (e Ended) decide(s *standing) (move, error) {
 		// signs that it is done, says nothing of one that this party's owner ended before it had a session here.
 		over := s.contract.Job.OverClients()
 		alike := before.Outcome == e.Ending.Outcome && (done && over || !done && before.By == e.Ending.By)
-		neverBegan := done && over && before.By == s.config.Self && s.record.Session == 0
+		r := &s.record
+		neverBegan := done && over && before.By == s.config.Self && r.Session == 0 && !r.Damaged && !r.Renewed
 		if !e.Ending.Beats(before) || alike || neverBegan {
 			return move{}, nil
 		}

@@ -7,14 +7,17 @@
 //
 // What counts is on the disk first. A node that is killed at any write stands, when it starts again, as before the
 // event or as after it: it signs one ending of each session and none once the job has ended, opens each session once,
-// and takes no consent from what is damaged.
+// and takes no consent from what is damaged. Of a job whose record is damaged it forgets which sessions there were: the
+// transcript, which is not kept here, begins none again.
 package job
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -56,8 +59,9 @@ type Job struct {
 	disk        Disk
 	over, final chan struct{}
 
-	mu  sync.Mutex
-	now standing
+	applying sync.Mutex // one event happens at a time
+	mu       sync.Mutex // of now alone: whoever asks how the job stands waits for no disk
+	now      standing
 }
 
 // standing is what a job has come to: the record and the ending are on the disk, the rest is in memory.
@@ -140,20 +144,11 @@ func (s *standing) copyOf(from, to string) write {
 // path names a file for errors.
 func (s *standing) path(name string) string { return filepath.Join(s.folder, name) }
 
-// setAside moves a damaged state out of the way.
-func setAside(name string, why error) write {
-	return func(d Disk) error { return d.SetAside(name, why) }
-}
-
 // promote makes what the session kept that all signed for this party's part, and drops what other sessions kept. The
-// draft stays of a session for which this party has signed and all others may have: the end of that session would beat
-// this one.
+// drafts stay of sessions for which this party may have signed, and so may all others have: the end of such a session
+// would beat this one.
 func promote(s standing) write {
 	return func(d Disk) error {
-		keep := ""
-		if s.record.SignedSession > s.ending.Session {
-			keep = Draft(s.record.SignedSession)
-		}
 		if s.ending.Outcome == contract.OutcomeDone {
 			data, err := d.Load(Draft(s.ending.Session))
 			if err == nil && data != nil {
@@ -163,9 +158,15 @@ func promote(s standing) write {
 				return err
 			}
 		}
+		signed := s.record.SignedSession
+		if s.record.Damaged || s.record.Renewed { // nobody knows
+			signed = math.MaxUint32
+		}
 		var errs []error
 		for _, name := range d.Names() {
-			if strings.HasPrefix(name, Drafts) && name != keep {
+			digits, isDraft := strings.CutPrefix(name, Drafts)
+			of, _ := strconv.ParseUint(digits, 10, 32)
+			if session := uint32(of); isDraft && (session <= s.ending.Session || session > signed) {
 				errs = append(errs, d.Remove(name))
 			}
 		}
@@ -176,9 +177,10 @@ func promote(s standing) write {
 // Apply has an event happen to the job. With an error it has not happened. The effects are the caller's to carry out,
 // in their order.
 func (j *Job) Apply(e Event) ([]Effect, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	before, next := j.now, j.now
+	j.applying.Lock()
+	defer j.applying.Unlock()
+	before := j.at()
+	next := before
 	m, err := e.decide(&next)
 	if err != nil {
 		return nil, err
@@ -195,14 +197,16 @@ func (j *Job) Apply(e Event) ([]Effect, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.now = next
 	for _, w := range m.later {
 		err = errors.Join(err, w(j.disk))
 	}
 	if m.late {
 		err = errors.Join(err, record(j.disk))
 	}
-	j.signal(&before) // now that what it has come to can be read
+	j.mu.Lock()
+	j.now = next
+	j.mu.Unlock()
+	j.signal(&before) // now: who has waited for the end finds what the job ends with in its place
 	if err != nil {
 		m.effects = append([]Effect{{Do: Complain, Err: err}}, m.effects...)
 	}
@@ -225,10 +229,11 @@ func (s *standing) written(before *standing) (write, error) {
 
 // signal closes the channels of what has come about.
 func (j *Job) signal(before *standing) {
-	if j.now.isOver() && !before.isOver() {
+	now := j.at()
+	if now.isOver() && !before.isOver() {
 		close(j.over)
 	}
-	if j.now.ending != nil && before.ending == nil {
+	if now.ending != nil && before.ending == nil {
 		close(j.final)
 	}
 }

@@ -51,10 +51,14 @@ func Open(d Disk, folder string, config func(*contract.Contract) Config) (*Job, 
 	is := config(c)
 	s := standing{config: &is, folder: folder, contract: c}
 	s.inForce, _ = c.InForce()
-	if err = s.readEnding(d); err != nil {
-		return nil, nil, err
+	damage, err := s.readEnding(d)
+	if err == nil {
+		err = s.readRecord(d, damage != nil)
 	}
-	if err := s.readRecord(d); err != nil {
+	if err == nil && damage != nil { // now that the record says that the job has ended
+		err = d.SetAside(EndingFile, damage)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	j := newJob(d, s)
@@ -119,31 +123,34 @@ func otherFormat(path string, text []byte, want string) *vault.VersionError {
 		want)}
 }
 
-// readEnding reads how the job ended, if it has. An ending that is damaged is set aside, and asked for again.
-func (s *standing) readEnding(d Disk) error {
+// readEnding reads how the job ended, if it has. damage is what is wrong with an ending, which is asked for again.
+func (s *standing) readEnding(d Disk) (damage, err error) {
 	text, err := d.Load(EndingFile)
 	if err == nil && text == nil || err != nil && !faults.IsDamage(err) {
-		return err
+		return nil, err
 	}
 	var e *contract.Ending
 	if err == nil {
 		if other := otherFormat(s.path(EndingFile), text, contract.EndingFormat); other != nil {
-			return other
+			return nil, other
 		}
 		e, err = contract.ParseEnding(s.contract, text)
 	}
 	if err == nil {
 		err = e.InForce(s.contract)
 	}
-	if err != nil {
-		return d.SetAside(EndingFile, err)
+	if err == nil {
+		s.ending = e
 	}
-	s.ending = e
-	return nil
+	return err, nil
 }
 
-// readRecord reads the record. Missing or damaged it is never consent.
-func (s *standing) readRecord(d Disk) error {
+// endDamaged is what the owner reads of a job whose end cannot be read.
+const endDamaged = "its end was damaged on this node's disk, and is asked for again"
+
+// readRecord reads the record. Missing or damaged it is never consent. lost says that there is an ending, which cannot
+// be read: the job has ended all the same.
+func (s *standing) readRecord(d Disk, lost bool) error {
 	text, err := d.Load(RecordFile)
 	if err != nil && !faults.IsDamage(err) {
 		return err
@@ -156,26 +163,38 @@ func (s *standing) readRecord(d Disk) error {
 		err = &vault.DamagedError{Path: s.path(RecordFile), Why: "it is not there"}
 	}
 	if err == nil {
-		if s.ending != nil { // a crash came between the two files
+		switch before := s.record; {
+		case s.ending != nil: // a crash came between the two files
 			if !s.record.State.Final() {
 				s.record.Ended = d.Time(EndingFile)
 			}
 			s.record.State = State(s.ending.Outcome)
-		} else if s.record.State.Final() { // the ending was damaged; the job has ended all the same
-			s.record.Reason = "its end was damaged on this node's disk, and is asked for again"
+		case s.record.State.Final():
+			s.record.Reason = endDamaged
+		case lost: // and a crash came between the two files
+			s.record.State, s.record.Reason = Failed, endDamaged
+			return s.keep(d, before)
 		}
 		return nil
 	}
 	s.record = Record{State: Proposed, Damaged: true, Reason: fmt.Sprintf(
 		"this node's record of it was damaged, and with it who had consented; consent again (hanse approve %s) or end it "+
 			"(hanse cancel %s)", s.contract.Job.Name, s.contract.Job.Name)}
-	if s.ending != nil { // an alignment may be used for so long after its end
+	switch {
+	case lost:
+		s.record.State, s.record.Reason = Failed, endDamaged
+	case s.ending != nil: // an alignment may be used for so long after its end
 		s.record.State, s.record.Reason, s.record.Ended = State(s.ending.Outcome), s.ending.Why(), d.Time(EndingFile)
 	}
 	if err := d.SetAside(RecordFile, err); err != nil {
 		return err
 	}
-	record, err := s.written(new(standing))
+	return s.keep(d, Record{})
+}
+
+// keep writes a record that was another before.
+func (s *standing) keep(d Disk, before Record) error {
+	record, err := s.written(&standing{record: before})
 	if err != nil {
 		return err
 	}

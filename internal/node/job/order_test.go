@@ -27,12 +27,14 @@ type world struct {
 	agreed []bool             // by party: it has consented
 	signed []map[uint32]keys.Hash
 	known  []*contract.Ending // by party: the ending that it has said to stand
+	before []uint32           // by party: the last session of its transcript when its record was damaged
+	broken []bool             // by party: what it kept of a session was damaged
 }
 
 // newWorld is a job that has been proposed to all.
 func newWorld(t *rapid.T, m *members) *world {
 	w := &world{members: m, t: t, opened: make([]uint32, 3), asked: make([]bool, 3), agreed: make([]bool, 3),
-		known: make([]*contract.Ending, 3)}
+		known: make([]*contract.Ending, 3), before: make([]uint32, 3), broken: make([]bool, 3)}
 	for i := range m.keys {
 		d := newMemory()
 		if err := Create(d, m.config(i), m.contract, Record{State: Proposed}); err != nil {
@@ -99,6 +101,33 @@ func (w *world) restart(i int) {
 	}
 }
 
+// damage damages files of a party, whose node starts again.
+func (w *world) damage(i int, names ...string) {
+	w.disks[i] = w.disks[i].again()
+	for _, name := range names {
+		w.disks[i].damaged[name] = true
+		switch {
+		case name == RecordFile: // its transcript is whole, and begins no session again
+			w.before[i], w.opened[i] = max(w.before[i], w.opened[i]), 0
+			w.asked[i], w.agreed[i] = false, false
+		case name == EndingFile:
+			w.known[i] = nil // it is asked for again
+		case name != ContractFile && name != ReportFile:
+			w.broken[i] = true
+		}
+	}
+	ended := w.jobs[i].Ending() != nil
+	w.restart(i)
+	r := w.jobs[i].Record()
+	switch {
+	case ended && !r.State.Final():
+		w.t.Fatalf("after damage to %v a job that had ended is %s", names, r.State)
+	case slices.Contains(names, RecordFile) && r.Consent != nil:
+		w.t.Fatalf("after damage to %v there is a consent", names)
+	}
+	w.check(i)
+}
+
 // check holds a party against what it has said before.
 func (w *world) check(i int) {
 	s := w.jobs[i].at()
@@ -132,7 +161,7 @@ func (w *world) check(i int) {
 		return
 	}
 	// What it signed for stays, whatever it was killed at.
-	if at := s.record.SignedSession; at == s.ending.Session {
+	if at := s.ending.Session; w.signed[i][at] == s.ending.Hash() && !w.broken[i] {
 		data, name, err := w.jobs[i].Part()
 		if want, _ := w.part(i, at); err != nil || string(data) != string(want) {
 			w.t.Fatalf("party %d has signed for its part of session %d, and keeps %q in %s, %v", i, at, data, name, err)
@@ -165,7 +194,7 @@ func (w *world) sign(i int, e *contract.Ending) bool {
 		data, _, _ := w.jobs[i].Part()
 		digest = keys.HashOf("part", data)
 	}
-	if w.apply(i, Signs{Ending: e, Digest: digest}) != nil {
+	if w.apply(i, Signs{Ending: e, Of: w.jobs[i].Record().Finished, Digest: digest}) != nil {
 		return false
 	}
 	before, did := w.signed[i][e.Session]
@@ -214,7 +243,7 @@ func (w *world) settle(i int) {
 
 // session has all parties go through the next session, as far as nothing comes in between.
 func (w *world) session() {
-	next := slices.Max(w.opened) + 1
+	next := max(slices.Max(w.opened), slices.Max(w.before)) + 1
 	for i := range w.jobs {
 		part, _ := w.part(i, next)
 		comes := []Event{Consented{By: consent()}, Opened{Number: next, Now: began},
@@ -245,7 +274,7 @@ func (w *world) step() {
 	over := w.contract.Job.OverClients()
 	switch rapid.SampledFrom([]string{"consent", "countersign", "open", "open", "store", "store", "keep", "finish",
 		"session", "session", "settle", "settle", "word", "hear", "hear", "pause", "remark", "restart", "kill", "lose",
-		"resume", "remove", "shed", "full"}).Draw(w.t, "what") {
+		"resume", "remove", "shed", "full", "damage"}).Draw(w.t, "what") {
 	case "consent":
 		w.apply(i, Consented{By: consent()})
 	case "countersign":
@@ -260,7 +289,7 @@ func (w *world) step() {
 			w.opened[i] = session
 		}
 	case "store":
-		if part, _ := w.part(i, r.Session); !over {
+		if part, _ := w.part(i, r.Session); !over && r.Session > w.before[i] {
 			w.apply(i, Stored{Session: r.Session, Part: part, Report: []byte("{}")})
 		}
 	case "keep":
@@ -270,7 +299,7 @@ func (w *world) step() {
 			w.apply(i, Stored{Session: next, Part: func() []byte { p, _ := w.part(i, next); return p }(), Report: []byte("{}")})
 		}
 	case "finish":
-		if over || r.Stored == r.Session {
+		if (over || r.Stored == r.Session) && r.Session > w.before[i] {
 			w.apply(i, Finished{Session: r.Session, Report: []byte("{}")})
 		}
 	case "session":
@@ -278,7 +307,7 @@ func (w *world) step() {
 	case "settle":
 		w.settle(i)
 	case "word": // of a job over clients, once it has begun: see TestClientsOfAProposer
-		if (r.Session > 0 || !over) && rapid.IntRange(0, 5).Draw(w.t, "ends") == 0 {
+		if (r.Session > 0 || !over || r.Damaged) && rapid.IntRange(0, 5).Draw(w.t, "ends") == 0 {
 			out := rapid.SampledFrom([]contract.Outcome{contract.OutcomeCancelled, contract.OutcomeFailed,
 				contract.OutcomeExpired, contract.OutcomeRefused}).Draw(w.t, "outcome")
 			if w.jobs[i].Ending() == nil {
@@ -301,7 +330,8 @@ func (w *world) step() {
 		w.disks[i].stored = rapid.Bool().Draw(w.t, "stored")
 	case "lose":
 		if r.Finished > 0 && w.signed[i][r.Finished] == (keys.Hash{}) && w.jobs[i].Ending() == nil {
-			w.apply(i, Lost{Session: r.Finished, Why: errKilled})
+			w.disks[i].SetAside(Draft(r.Finished), errKilled)
+			w.apply(i, Lost{Session: r.Finished})
 		}
 	case "resume":
 		w.apply(i, Resumed{})
@@ -309,6 +339,12 @@ func (w *world) step() {
 		w.apply(i, Removed{began})
 	case "shed":
 		w.apply(i, Shed{})
+	case "damage":
+		if rapid.IntRange(0, 3).Draw(w.t, "damaged") == 0 {
+			files := []string{ContractFile, RecordFile, EndingFile, ReportFile, Draft(r.Finished), w.config(i).Part}
+			names := rapid.SliceOfNDistinct(rapid.SampledFrom(files), 1, 2, rapid.ID).Draw(w.t, "files")
+			w.damage(i, slices.DeleteFunc(names, func(name string) bool { return w.disks[i].files[name] == nil })...)
+		}
 	case "full":
 		w.disks[i].full = !w.disks[i].full && rapid.IntRange(0, 3).Draw(w.t, "full") == 0
 	}
@@ -404,7 +440,7 @@ func (d *driver) next(t testing.TB, j *Job, after int) Event {
 	case r.Finished < r.Session:
 		return Finished{Session: r.Session, Report: []byte("{}")}
 	case r.SignedSession < r.Session:
-		return Signs{d.done(t, r.Session), keys.HashOf("part", part)}
+		return Signs{d.done(t, r.Session), r.Finished, keys.HashOf("part", part)}
 	}
 	return Ended{Ending: d.agreed(t, r.Session), Now: began}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func (m *members) life(t testing.TB) []Event {
 		Stored{Session: 1, Part: part, Report: []byte("{}")},
 		Recorded{Bytes: 4096},
 		Finished{Session: 1, Report: []byte("{}")},
-		Signs{Ending: m.done(t, 1), Digest: digest},
+		Signs{Ending: m.done(t, 1), Of: 1, Digest: digest},
 		Ended{Ending: m.agreed(t, 1), Now: began.Add(time.Hour)},
 	}
 }
@@ -61,11 +63,13 @@ func TestTransitions(t *testing.T) {
 			"running", "is done"}},
 		{"a part of no session", Stored{Session: 2, Report: []byte("{}")}, []string{"nothing comes of session 2"}},
 		{"an end of no session", Finished{Session: 2, Report: []byte("{}")}, []string{"nothing comes of session 2"}},
-		{"the end to sign", Signs{m.done(t, 1), digest}, []string{"is of session 1, the last that ended well here is 0",
+		{"the end to sign", Signs{m.done(t, 1), 1, digest}, []string{"is of session 1, the last that ended well here is 0",
 			"here is 0", "here is 0", "here is 0", "here is 0", "here is 0", "running", "running", "job \"trial\" is done"}},
-		{"another's part to sign", Signs{m.done(t, 1), keys.Hash{9}}, []string{"here is 0", "here is 0", "here is 0",
+		{"an end to sign, the part not looked at", Signs{m.done(t, 1), 0, digest}, []string{"here is 0", "here is 0",
+			"here is 0", "here is 0", "here is 0", "here is 0", "here is 1", "here is 1", "is done"}},
+		{"another's part to sign", Signs{m.done(t, 1), 1, keys.Hash{9}}, []string{"here is 0", "here is 0", "here is 0",
 			"here is 0", "here is 0", "here is 0", "names another part of this party's", "names another part", "is done"}},
-		{"a word to sign", Signs{m.word(t, 0, contract.OutcomeCancelled, ""), keys.Hash{}}, []string{
+		{"a word to sign", Signs{Ending: m.word(t, 0, contract.OutcomeCancelled, "")}, []string{
 			"is signed by whoever ends the job"}},
 		{"the end", Ended{Ending: m.agreed(t, 1), Now: began}, []string{"done"}},
 		{"an end that nobody signed", Ended{Ending: m.done(t, 1)}, []string{"bank, insurer, telco must still sign it"}},
@@ -227,7 +231,7 @@ func TestDamage(t *testing.T) {
 		}},
 		{RecordFile, 6, func(j *Job, d *memory) error {
 			r := j.Record()
-			_, err := j.Apply(Signs{m.done(t, 1), keys.Hash{}})
+			_, err := j.Apply(Signs{m.done(t, 1), 1, keys.Hash{}})
 			if r.Consent != nil || !r.Damaged || r.State != Proposed || !faults.WithCode(fault.CodeUnsigned)(err) {
 				return fmt.Errorf("the record is %+v, signs %v", r, err)
 			}
@@ -267,6 +271,28 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s, after %d events: %v", c.file, c.after, err)
 		}
 	}
+	// With the end damaged, too, a job that has ended is not proposed anew; neither where its record had not come yet.
+	for _, name := range []string{RecordFile, ContractFile} {
+		d := newMemory()
+		j := m.create(t, 1, d)
+		mustApply(t, j, life[:7]...)
+		before := d.files[RecordFile]
+		mustApply(t, j, life[7])
+		d = d.again()
+		d.files[RecordFile], d.damaged[EndingFile], d.damaged[name] = before, true, true
+		for range 2 {
+			j = m.open(t, 1, d)
+			_, err := j.Apply(Consented{By: consent()})
+			if j.Ending() != nil || !j.State().Final() || err == nil || j.Record().Reason != endDamaged {
+				t.Errorf("%s and the end damaged: it is %+v, consents %v", name, j.Record(), err)
+			}
+			d = d.again()
+		}
+		mustApply(t, j, Ended{Ending: m.agreed(t, 1), Now: began})
+		if data, _, err := j.Part(); j.State() != Done || err != nil || len(data) == 0 {
+			t.Errorf("%s and the end damaged: told of the end again it is %s and keeps %q, %v", name, j.State(), data, err)
+		}
+	}
 	d := newMemory()
 	m.create(t, 1, d)
 	d.damaged[ContractFile] = true
@@ -293,19 +319,29 @@ func TestLostParts(t *testing.T) {
 	if data, _, err := j.Part(); err != nil || keys.HashOf("part", data) != digest {
 		t.Errorf("the closing session kept %q, %v", data, err)
 	}
-	mustApply(t, j, Lost{Session: 2, Why: errKilled})
+	mustApply(t, j, Lost{Session: 2})
 	if r := j.Record(); r.Finished != 0 || r.Stored != 1 {
 		t.Errorf("who has lost the part of session 2 has %+v", r)
 	}
 	if _, err := j.Apply(Kept{From: 1, To: 2}); !faults.IsDamage(err) {
 		t.Errorf("it keeps what is damaged: %v", err)
 	}
-	mustApply(t, j, Lost{Session: 1, Why: errKilled})
-	if r := j.Record(); r.Stored != 0 || d.files[Draft(1)] != nil {
-		t.Errorf("who has lost the part of session 1 has %+v, files %v", r, d.Names())
+	mustApply(t, j, Lost{Session: 1})
+	if r := j.Record(); r.Stored != 0 {
+		t.Errorf("who has lost the part of session 1 has %+v", r)
 	}
 	if _, err := j.Apply(Opened{Number: 3, Closes: 1, Now: began}); !faults.WithCode(fault.CodeUnsigned)(err) {
 		t.Errorf("it closes on a part that is gone: %v", err)
+	}
+	// The scores of a prediction are one file: lost after a closing session they are for the session that made them, too.
+	m = newMembers(t, false)
+	m.contract.Job.Task = contract.TaskPredict
+	j = m.create(t, 1, newMemory())
+	mustApply(t, j, Consented{By: consent()}, Opened{Number: 1, Now: began}, Stored{Session: 1, Report: []byte("{}")},
+		Opened{Number: 2, Closes: 1, Now: began}, Kept{From: 1, To: 2}, Finished{Session: 2, Report: []byte("{}")},
+		Lost{Session: 2})
+	if r := j.Record(); r.Finished != 0 || r.Stored != 0 {
+		t.Errorf("who has lost the scores of a prediction has %+v", r)
 	}
 }
 
@@ -377,7 +413,7 @@ func TestAFullDisk(t *testing.T) {
 	d.full = true
 	before := j.Record()
 	_, digest := m.part(1, 1)
-	for _, e := range []Event{Opened{Number: 2, Now: began}, Signs{m.done(t, 1), digest},
+	for _, e := range []Event{Opened{Number: 2, Now: began}, Signs{m.done(t, 1), 1, digest},
 		Ended{Ending: m.agreed(t, 1), Now: began}, Known{5}} {
 		if _, err := j.Apply(e); err == nil || j.Record() != before || j.Ending() != nil {
 			t.Errorf("%T: %v, the record is %+v", e, err, j.Record())
@@ -426,34 +462,341 @@ func TestTheFolderOfAJob(t *testing.T) {
 	}
 }
 
-// TestTheEndIsSaidWhenThePartIsThere: who waits for the end of a job finds this party's part in its place.
-func TestTheEndIsSaidWhenThePartIsThere(t *testing.T) {
-	m := newMembers(t, false)
-	d := &watchedDisk{memory: newMemory()}
-	j := m.create(t, 1, d)
-	d.watch = func(name string) {
-		select {
-		case <-j.Final():
-			t.Errorf("%s is written after the end was said", name)
-		default:
-		}
-	}
-	mustApply(t, j, m.life(t)...)
-	<-j.Final()
-	if d.files["model.hanse"] == nil {
-		t.Error("there is no part")
-	}
-}
-
-// watchedDisk says what is saved.
-type watchedDisk struct {
+// slow is a Disk that waits at one file.
+type slow struct {
 	*memory
-	watch func(name string)
+	at      string
+	reached chan struct{}
+	goOn    chan struct{}
 }
 
-func (d *watchedDisk) Save(name string, data []byte) error {
-	if d.watch != nil {
-		d.watch(name)
+func (d *slow) Save(name string, data []byte) error {
+	if name == d.at {
+		close(d.reached)
+		<-d.goOn
 	}
 	return d.memory.Save(name, data)
+}
+
+// TestWhoWaitsForTheEndHasThePart: while the part of a job that is done is brought into its place, whoever asks how the
+// job stands waits for no disk, and nobody hears that the job has ended.
+func TestWhoWaitsForTheEndHasThePart(t *testing.T) {
+	m := newMembers(t, false)
+	d := &slow{memory: newMemory(), at: "model.hanse", reached: make(chan struct{}), goOn: make(chan struct{})}
+	j := m.create(t, 1, d)
+	mustApply(t, j, m.life(t)[:7]...)
+	done := make(chan error)
+	go func() {
+		_, err := j.Apply(Ended{Ending: m.agreed(t, 1), Now: began})
+		done <- err
+	}()
+	<-d.reached
+	asked := make(chan bool)
+	go func() { asked <- j.IsOver() }()
+	select {
+	case <-asked:
+	case <-time.After(10 * time.Second):
+		t.Error("who asks how the job stands waits for the disk")
+	}
+	select {
+	case <-j.Final():
+		t.Error("the end is told before the part is in its place")
+	case <-j.Over():
+		t.Error("the end is told before the part is in its place")
+	default:
+	}
+	close(d.goOn)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	<-j.Final()
+}
+
+// TestWhatIsSignedForStays: a party that has signed for its parts of two sessions keeps both when the job is cancelled,
+// also where its record was damaged, and has the one of which it is told that all have signed.
+func TestWhatIsSignedForStays(t *testing.T) {
+	m := newMembers(t, false)
+	for name, damaged := range map[string]bool{"two sessions": false, "a damaged record": true} {
+		for told := uint32(1); told <= 2; told++ {
+			d := newMemory()
+			j := m.create(t, 1, d)
+			mustApply(t, j, Consented{By: consent()})
+			for n := uint32(1); n <= 2; n++ {
+				part, digest := m.part(1, n)
+				mustApply(t, j, Opened{Number: n, Now: began}, Stored{Session: n, Part: part, Report: []byte("{}")},
+					Finished{Session: n, Report: []byte("{}")}, Signs{m.done(t, n), n, digest})
+			}
+			if damaged {
+				d = d.again()
+				d.damaged[RecordFile] = true
+				j = m.open(t, 1, d)
+			}
+			mustApply(t, j, Ended{Ending: m.word(t, 0, contract.OutcomeCancelled, ""), Now: began})
+			j = m.open(t, 1, d.again())
+			mustApply(t, j, Ended{Ending: m.agreed(t, told), Now: began})
+			want, _ := m.part(1, told)
+			if data, _, err := j.Part(); j.State() != Done || err != nil || string(data) != string(want) {
+				t.Errorf("%s: told that session %d is done it is %s and keeps %q, %v", name, told, j.State(), data, err)
+			}
+		}
+	}
+	// Over clients a party of which nobody knows whether it had a session takes the end that the proposer tells.
+	m = newMembers(t, true)
+	d := newMemory()
+	j := m.create(t, 1, d)
+	mustApply(t, j, Consented{By: consent()}, Opened{Number: 1, Now: began},
+		Ended{Ending: m.word(t, 1, contract.OutcomeCancelled, "no"), Now: began})
+	d = d.again()
+	d.damaged[RecordFile] = true
+	j = m.open(t, 1, d)
+	mustApply(t, j, Ended{Ending: m.agreed(t, 1), Now: began})
+	if j.State() != Done {
+		t.Errorf("a job that had a session, and whose record was damaged, is %s", j.State())
+	}
+}
+
+// crowded is a Disk that several goroutines come to while it writes.
+type crowded struct {
+	mu sync.Mutex
+	*memory
+}
+
+func (d *crowded) Save(name string, data []byte) error {
+	time.Sleep(50 * time.Microsecond)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.memory.Save(name, data)
+}
+
+func (d *crowded) Load(name string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.memory.Load(name)
+}
+
+// TestAtTheSameTime: of events that come at once, and of which one alone may happen, one happens; the disk says what
+// the memory says.
+func TestAtTheSameTime(t *testing.T) {
+	m := newMembers(t, false)
+	_, digest := m.part(1, 1)
+	lie := *m.done(t, 1)
+	lie.Parts = slices.Clone(lie.Parts)
+	lie.Parts[0].Digest = keys.Hash{1}
+	other, err := contract.NewEnding(m.contract, lie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		d := &crowded{memory: newMemory()}
+		j := m.create(t, 1, d)
+		once := func(what string, events ...Event) {
+			t.Helper()
+			var happened atomic.Int64
+			var all sync.WaitGroup
+			for _, e := range events {
+				all.Go(func() {
+					if _, err := j.Apply(e); err == nil {
+						happened.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if n := happened.Load(); n != 1 {
+				t.Fatalf("%s happens %d times", what, n)
+			}
+			if again := m.open(t, 1, d.memory.again()); !committed(again.at(), j.at()) {
+				t.Fatalf("after %s the disk says %+v, the memory %+v", what, again.Record(), j.Record())
+			}
+		}
+		once("a consent", Consented{By: consent()}, Consented{By: consent()})
+		once("the first session", Opened{Number: 1, Now: began}, Opened{Number: 1, Now: began})
+		mustApply(t, j, m.life(t)[3:6]...)
+		once("a signature", Signs{m.done(t, 1), 1, digest}, Signs{other, 1, digest})
+		once("the second session", Opened{Number: 2, Now: began}, Opened{Number: 2, Now: began})
+		mustApply(t, j, Ended{Ending: m.word(t, 0, contract.OutcomeCancelled, ""), Now: began})
+		once("a removal", Opened{Number: 3, Now: began}, Removed{began}, Removed{began})
+	}
+}
+
+// TestWhatEventsLeave: beside the state, what an event changes of the record, of the files and of what is in memory.
+func TestWhatEventsLeave(t *testing.T) {
+	m := newMembers(t, false)
+	life, later := m.life(t), began.Add(time.Hour)
+	failed := m.word(t, 1, contract.OutcomeFailed, "")
+	broken := Broken{Why: &fault.Fault{Code: fault.CodeDisk}, Own: errors.New("the disk is full"), Now: began}
+	deadly := []Event{life[0], Opened{Number: 1, Now: began}, Died{keys.Hash{1}}, Opened{Number: 2, Now: began},
+		Died{keys.Hash{1}}}
+	then := func(events []Event, more ...Event) []Event { return append(slices.Clone(events), more...) }
+	for _, c := range []struct {
+		name   string
+		events []Event
+		holds  func(j *Job, r Record, d *memory) bool
+	}{
+		{"approvals go with the consent", []Event{Approved{[]string{"a"}}, life[0]},
+			func(_ *Job, r Record, _ *memory) bool { return r.Pending == nil && r.Data == keys.Hash{7} }},
+		{"approvals wait for more", []Event{Approved{[]string{"a"}}},
+			func(_ *Job, r Record, _ *memory) bool { return slices.Equal(r.Pending.Approvals, []string{"a"}) }},
+		{"a session takes back why it stood still", then(life[:2], broken, life[2]),
+			func(j *Job, r Record, _ *memory) bool {
+				return j.Why() == nil && j.Ailing(began) != nil && r.Reason == ""
+			}},
+		{"a part has its report", life[:4],
+			func(_ *Job, _ Record, d *memory) bool { return d.files[ReportFile] != nil && d.files[Draft(1)] != nil }},
+		{"an end has its report", then(life[:4], Finished{Session: 1, Report: []byte("second")}),
+			func(_ *Job, _ Record, d *memory) bool { return string(d.files[ReportFile]) == "second" }},
+		{"a good end takes back the deaths", then(deadly[:4], Finished{Session: 2}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Deaths == Deaths{} }},
+		{"a session that has ended well is no death", then(life[:3], Finished{Session: 1}, Died{keys.Hash{1}}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Deaths.InAll == 0 }},
+		{"a remark says nothing of a session", then(life[:3], Shown{Running, "it is on"}, Remarked{"it waits"}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Reason == "it is on" }},
+		{"who resumes a job counts no death twice", then(deadly, broken, Resumed{}, Shown{Running, ""}, Died{keys.Hash{1}}),
+			func(j *Job, r Record, _ *memory) bool { return r.Deaths == Deaths{Last: 2} && j.Ailing(began) == nil }},
+		{"who resumes it for its memory has said so for good", then(deadly, Resumed{Short: true},
+			Opened{Number: 3, Now: began}, Died{}, Opened{Number: 4, Now: began}, Died{}, Shown{Running, "it is on"}, Resumed{}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Anyway && r.Reason == "it is on" }},
+		{"nothing is awaited of a job that has ended", then(life, Awaits{m.agreed(t, 1)}),
+			func(j *Job, _ Record, _ *memory) bool { return j.Awaited() == nil && !j.IsEnding() }},
+		{"the owner reads why this node ended a job", then(life[:3], Ended{Ending: failed, Cause: "the whole of it",
+			Adds: []string{"and more"}, Report: []byte("third"), Now: later}),
+			func(_ *Job, r Record, d *memory) bool {
+				return r.Reason == "the whole of it; and more" && string(d.files[ReportFile]) == "third" && r.Ended.Equal(later)
+			}},
+		{"numbers are kept", then(life[:6], Known{5}, Recorded{9}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Known == 5 && r.Recorded == 9 }},
+		{"a removal has its day", then(life, Removed{later}),
+			func(_ *Job, r Record, _ *memory) bool { return r.Removed.Equal(later) }},
+		{"a reason is one line", then(life[:3], Shown{Paused, "a\nb" + strings.Repeat("c", maxReason)}),
+			func(_ *Job, r Record, _ *memory) bool {
+				return !strings.Contains(r.Reason, "\n") && len(r.Reason) <= maxReason
+			}},
+		{"a job that is shed has its contract on the disk", then(life, Shed{}, life[1]),
+			func(j *Job, _ Record, d *memory) bool {
+				_, ok := j.InForce()
+				return !ok && j.Brief() && string(j.Text()) == string(d.files[ContractFile])
+			}},
+	} {
+		d := newMemory()
+		j := m.create(t, 1, d)
+		for i, e := range c.events {
+			if _, err := j.Apply(e); err != nil {
+				t.Fatalf("%s: event %d: %v", c.name, i, err)
+			}
+		}
+		if !c.holds(j, j.Record(), d) {
+			t.Errorf("%s: the record is %+v, the files are %v", c.name, j.Record(), d.Names())
+		}
+		again := m.open(t, 1, d.again()).Record()
+		if r := j.Record(); again.Pending != nil != (r.Pending != nil) || again.Deaths != r.Deaths ||
+			again.Anyway != r.Anyway || again.Reason != r.Reason || again.Recorded != r.Recorded {
+			t.Errorf("%s: read again it is %+v, and was %+v", c.name, again, r)
+		}
+	}
+	for _, e := range []Event{Stored{}, Finished{}, Kept{}} {
+		if _, err := m.create(t, 1, newMemory()).Apply(e); err == nil {
+			t.Errorf("%T of no session happens", e)
+		}
+	}
+	clients := newMembers(t, true).create(t, 1, newMemory())
+	mustApply(t, clients, life[0], Opened{Number: 1, Now: began})
+	clients.now.record.Stored = 1
+	if _, err := clients.Apply(Opened{Number: 2, Closes: 1, Now: began}); err == nil {
+		t.Error("a job over clients closes on a part")
+	}
+}
+
+// TestWritesOfAnEnd: the report comes before the end, the end stands whatever becomes of the writes after it, and that
+// one failed is the first that is done about it.
+func TestWritesOfAnEnd(t *testing.T) {
+	m := newMembers(t, false)
+	for kill := 1; kill <= 5; kill++ {
+		d := newMemory()
+		j := m.create(t, 1, d)
+		mustApply(t, j, m.life(t)[:7]...)
+		delete(d.files, ReportFile)
+		d.writes, d.kill, d.stored = 0, kill, true
+		effects, err := j.Apply(Ended{Ending: m.agreed(t, 1), Report: []byte("{}"), Now: began})
+		stands := kill > 2
+		switch {
+		case (d.files[EndingFile] != nil) != (kill >= 2) || d.files[ReportFile] == nil:
+			t.Errorf("killed at write %d it has %v", kill, d.Names())
+		case stands != (err == nil) || stands != (j.Ending() != nil):
+			t.Errorf("killed at write %d it ends with %v, and has the end %v", kill, err, j.Ending())
+		case stands && (effects[0].Do != Complain || effects[0].Err == nil):
+			t.Errorf("killed at write %d it does %v", kill, effects)
+		}
+	}
+}
+
+// TestWhatOpenDoes: what it makes good on the disk, what it sets aside, and what it leaves to the node.
+func TestWhatOpenDoes(t *testing.T) {
+	m := newMembers(t, false)
+	life, removed := m.life(t), Removed{began}
+	for _, c := range []struct {
+		name   string
+		events []Event
+		change func(d *memory)
+		want   []Deed
+		aside  []string
+		holds  func(j *Job, r Record, d *memory) bool
+	}{
+		{"a job under way", life[:6], func(*memory) {}, nil, nil,
+			func(j *Job, _ Record, d *memory) bool { _, ok := j.InForce(); return ok && d.writes == 0 }},
+		{"a job that is done", life, func(*memory) {}, []Deed{Tidy}, nil,
+			func(_ *Job, r Record, _ *memory) bool { return r.Ended.Equal(began.Add(time.Hour)) }},
+		{"a removed one", append(slices.Clone(life), removed), func(*memory) {}, []Deed{Tidy, Clear}, nil,
+			func(_ *Job, r Record, _ *memory) bool { return r.State == Done }},
+		{"a part that cannot be promoted", life[:7], func(d *memory) {
+			d.files[EndingFile], d.damaged[Draft(1)] = m.agreed(t, 1).Text(), true
+		}, []Deed{Complain, Tidy}, nil, func(_ *Job, r Record, d *memory) bool { return d.files[Draft(1)] != nil }},
+		{"an end whose record had not come", life[:7], func(d *memory) { d.files[EndingFile] = m.agreed(t, 1).Text() },
+			[]Deed{Tidy}, nil, func(j *Job, r Record, d *memory) bool {
+				return r.State == Done && r.Ended.Equal(d.Time(EndingFile)) && d.files["model.hanse"] != nil &&
+					d.files[Draft(1)] == nil
+			}},
+		{"an end that not all have signed", life[:7], func(d *memory) { d.files[EndingFile] = m.done(t, 1).Text() }, nil,
+			[]string{EndingFile}, func(j *Job, _ Record, _ *memory) bool { return j.Ending() == nil }},
+		{"a damaged record", life[:3], func(d *memory) { d.damaged[RecordFile] = true }, nil, []string{RecordFile},
+			func(_ *Job, r Record, d *memory) bool { return r.State == Proposed && !d.damaged[RecordFile] }},
+		{"a damaged contract", life[:3], func(d *memory) { d.damaged[ContractFile] = true }, nil, nil,
+			func(_ *Job, _ Record, d *memory) bool { return !d.damaged[ContractFile] }},
+		{"a copy that was changed", life[:3], func(d *memory) { d.files[ContractCopy] = []byte("mine") }, nil, nil,
+			func(_ *Job, _ Record, d *memory) bool {
+				return string(d.files[ContractCopy]) == string(d.files[ContractFile])
+			}},
+	} {
+		d := newMemory()
+		mustApply(t, m.create(t, 1, d), c.events...)
+		d = d.again()
+		c.change(d)
+		j, effects, err := Open(d, m.folder(), func(*contract.Contract) Config { return m.config(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Deed
+		for _, e := range effects {
+			got = append(got, e.Do)
+		}
+		if !slices.Equal(got, c.want) || !slices.Equal(d.aside, c.aside) || !c.holds(j, j.Record(), d) {
+			t.Errorf("%s: does %v, sets %v aside, the record is %+v, the files are %v", c.name, got, d.aside, j.Record(),
+				d.Names())
+		}
+		// Nothing is left to write when it starts once more, and nothing is written of what is as it was.
+		writes := d.writes
+		j = m.open(t, 1, d)
+		mustApply(t, j, Shown{j.State(), j.Record().Reason})
+		if d.writes != writes {
+			t.Errorf("%s: started once more it makes %d writes", c.name, d.writes-writes)
+		}
+	}
+	other := newMembers(t, false)
+	d := newMemory()
+	m.create(t, 1, d)
+	d.files[ContractFile], d.files[ContractCopy] = other.contract.Text(), other.contract.Text()
+	if _, _, err := Open(d, m.folder(), nil); !faults.IsDamage(err) {
+		t.Errorf("with another job's contract: %v", err)
+	}
+	if _, ok := New(newMemory(), m.folder(), m.config(1), m.signed(t).Contract(), Record{}).InForce(); !ok {
+		t.Error("a job that all have signed is not in force")
+	}
 }

@@ -26,6 +26,7 @@ type memory struct {
 	stored  bool // what it is killed at is done
 	dead    bool
 	full    bool // the disk takes nothing
+	aside   []string
 }
 
 func newMemory() *memory { return &memory{files: map[string][]byte{}, damaged: map[string]bool{}} }
@@ -66,6 +67,7 @@ func (m *memory) Save(name string, data []byte) error {
 func (m *memory) Remove(name string) error { return m.write(func() { delete(m.files, name) }) }
 
 func (m *memory) SetAside(name string, _ error) error {
+	m.aside = append(m.aside, name)
 	return m.write(func() { delete(m.files, name); delete(m.damaged, name) })
 }
 
