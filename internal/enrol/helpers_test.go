@@ -59,6 +59,7 @@ func newTestNetwork(t *testing.T, members []string, guests ...string) *testNetwo
 			n.stop()
 			n.ended.Wait()
 		}
+		synctest.Wait() // a call that was given up is still being answered, and may write
 	})
 	return l
 }
