@@ -284,7 +284,7 @@ func wantNoStream(ctx context.Context, t *testing.T, over network.Conn, proto li
 // under others, and say what members say.
 func TestWorkerMayNothingElse(t *testing.T) {
 	ks := newKeys(t, 3)
-	cfg, _ := employer(ks[0], signed(t, draft(ks[:2]), ks), 1, ks[2])
+	cfg, _ := employer(ks[0], signed(t, draft(ks[:2]), ks), 2, ks[2]) // those that are refused are still closing below
 	cfg.Discovery = []string{DiscoverAddresses, DiscoverDHT}
 	h := start(t, cfg)
 	h.HandleWorkers(echo)
