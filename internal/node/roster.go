@@ -88,10 +88,9 @@ func Means(which, name, contract string) bool {
 // find returns the one job of that name, or whose contract hash starts with these digits. Of several those count that
 // the command can be about, if there are any.
 func (n *roster) find(which string, fits func(job.State) bool) (keys.Hash, error) {
-	all := make(map[keys.Hash]*jobState)
-	for _, s := range n.allJobs() {
-		all[s.Contract().Hash()] = s
-	}
+	n.mu.Lock()
+	all := maps.Clone(n.jobs)
+	n.mu.Unlock()
 	var whole keys.Hash
 	if whole.UnmarshalText([]byte(which)) == nil && all[whole] != nil { // whatever another's job is called
 		if !all[whole].Record().Removed.IsZero() {
