@@ -140,9 +140,6 @@ func (s *jobState) endedAt() time.Time { return job.Folder{Vault: s.vault}.Time(
 // that it runs again and, where it is to be repeatable, gives the same. No node may be running on it. Tests and trials
 // use it.
 func RunAgain(folder string) error {
-	if err := job.Again(folder); err != nil {
-		return err
-	}
 	h, err := job.HashOf(folder)
 	if err != nil {
 		return err
@@ -150,6 +147,9 @@ func RunAgain(folder string) error {
 	v, err := vault.Open(folder, vault.Options{Owner: h})
 	if err != nil {
 		return err
+	}
+	if err := job.Again(job.Folder{Vault: v}); err != nil {
+		return errors.Join(err, v.Close())
 	}
 	for _, name := range []string{jobs.ModelFile, jobs.AlignmentFile, columns.ScoredRowsFile, columns.KnownScoresFile,
 		columns.DecisionFile, columns.DecisionRowsFile, columns.TrainedRowsFile, columns.AloneFile, auditedFile} {

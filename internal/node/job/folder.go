@@ -132,23 +132,19 @@ func LineOf(path, begins string) string {
 	return begins + line
 }
 
-// Again puts a job that has ended back to before its first session, in its folder: contract and consent stay. No node
-// may be running on it.
-func Again(folder string) error {
-	h, err := HashOf(folder)
+// Again puts a job that has ended back to before its first session: contract and consent stay. No node may be running
+// on its folder.
+func Again(d Disk) error {
+	text, err := d.Load(RecordFile)
 	if err != nil {
 		return err
 	}
-	r, err := ReadRecord(folder)
-	if err != nil {
+	s := standing{config: new(Config)}
+	if err := keys.DecodeStrict(RecordFile, text, &s.record); err != nil {
 		return err
 	}
-	v, err := vault.Open(folder, vault.Options{Owner: h})
-	if err != nil {
-		return err
-	}
-	s := standing{config: new(Config), record: r}
+	before := s
 	s.record.State, s.record.Reason, s.record.Stored, s.record.Finished = Agreed, "", 0, 0
-	record, err := s.written(&standing{record: r})
-	return cmp.Or(err, errors.Join(v.Remove(EndingFile), v.Remove(ReportFile), record(Folder{v}), v.Close()))
+	record, err := s.written(&before)
+	return cmp.Or(err, errors.Join(d.Remove(EndingFile), d.Remove(ReportFile), record(d)))
 }

@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -61,17 +60,14 @@ func (w *world) apply(i int, e Event) error {
 		w.check(i)
 		return err
 	}
-	after, wrong := before, error(nil)
+	after := before
 	if _, refused := e.decide(&after); refused != nil {
 		after = before
 	}
 	w.restart(i)
 	if got := w.jobs[i].at(); !committed(got, before) && !committed(got, after) {
-		wrong = fmt.Errorf("killed in %T party %d stands at %+v, before %+v, after %+v", e, i, got.record, before.record,
+		w.t.Fatalf("killed in %T party %d stands at %+v, before %+v, after %+v", e, i, got.record, before.record,
 			after.record)
-	}
-	if wrong != nil {
-		w.t.Fatal(wrong)
 	}
 	w.check(i)
 	return cmp.Or(err, errKilled)

@@ -450,7 +450,7 @@ func TestTheFolderOfAJob(t *testing.T) {
 	if c, err := ReadContract(dir, m.contract.Hash()); err != nil || c.Hash() != m.contract.Hash() {
 		t.Errorf("its contract cannot be read: %v", err)
 	}
-	if err := Again(dir); err != nil {
+	if err := Again(Folder{v}); err != nil {
 		t.Fatal(err)
 	}
 	v, err = vault.Open(dir, vault.Options{Owner: m.contract.Hash()})
