@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -102,20 +101,8 @@ func TestBudgets(t *testing.T) {
 
 // linesOfCode counts the lines of a file that are neither blank nor of a comment alone.
 func linesOfCode(s source) (n int) {
-	text := strings.Split(string(s.text), "\n")
-	var comments []int // lines
-	for _, group := range s.file.Comments {
-		for _, c := range group.List {
-			for line := s.set.Position(c.Pos()).Line; line <= s.set.Position(c.End()).Line; line++ {
-				comments = append(comments, line)
-			}
-		}
-	}
-	slices.Sort(comments)
-	for i, line := range text {
-		line = strings.TrimSpace(line)
-		_, commented := slices.BinarySearch(comments, i+1)
-		if line != "" && !(commented && (strings.HasPrefix(line, "//") || !strings.Contains(line, "//"))) {
+	for line := range strings.Lines(string(s.text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
 			n++
 		}
 	}
