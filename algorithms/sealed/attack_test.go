@@ -96,9 +96,7 @@ func TestAddingToTheLastStepIsCaught(t *testing.T) {
 // addingToTheLastStepIsCaught adds to a coefficient of one class.
 func (f *fixture) addingToTheLastStepIsCaught(t *testing.T, class int) {
 	models, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, step := f.params.Features, f.precision(t, models).step
 	for role := range rss.Role(rss.Roles) {
 		kind := kindProduct + rss.SuffixOut // the last of the order to the second: two words a value, the second its part
@@ -140,9 +138,7 @@ func (f *fixture) precision(t testing.TB, _ []*fdskl.Model) precision {
 func TestCancellingInOneCombinationIsCaught(t *testing.T) {
 	f := attackedJob(t)
 	_, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, d := f.precision(t, nil), f.params.Features
 	kind := kindProduct + rss.SuffixOut
 	n := sent[fmt.Sprintf("%s of the %s", kind, rss.Helper)]
@@ -248,9 +244,7 @@ func attackedSmall(t testing.TB) *fixture {
 func everyLie(t *testing.T, job func() *fixture) {
 	f := job()
 	honest, sent, err := f.attacked(t, "pads")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range slices.Sorted(slices.Values(slices.Collect(keysOf(sent)))) {
 		kind, who, _ := strings.Cut(name, " of the ")
 		role := slices.IndexFunc(roleOrder(), func(r rss.Role) bool { return r.String() == who })
@@ -383,9 +377,7 @@ func TestALieInScoringOpensNoMoreBits(t *testing.T) {
 // liesInScoring tells each lie in a prediction.
 func (f *fixture) liesInScoring(t *testing.T) {
 	models, _, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	width := scoreWidth(f.params, f.params.ScoreBits)
 	score := func(lies ...falsehood) map[string]int {
 		f.forgetScoring()
@@ -440,9 +432,7 @@ func TestScoresAreOfCheckedCoefficients(t *testing.T) {
 	for role := range rss.Role(rss.Roles) {
 		f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2, Ring: 32})
 		models, _, err := f.attacked(t, "honest")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o := f.newOracle(t, models[0].Sigma)
 		read := mat.Col(nil, feature, o.z)
 		for _, scale := range []int{coefBits, smallScore} {
@@ -481,9 +471,7 @@ func TestFactorsStayOpen(t *testing.T) {
 	const angle, by = 2, 1 << 3
 	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
 	models, _, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.forgetScoring()
 	pads := newTape("factors")
 	pads.rewind()
@@ -524,9 +512,7 @@ func TestFactorsStayOpen(t *testing.T) {
 	for j := range scores {
 		centred.SetVec(j, scores[j]-mean)
 	}
-	if err := mix.SolveVec(pair, centred); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mix.SolveVec(pair, centred))
 	mixed := mat.NewVecDense(f.rows, nil)
 	mixed.MulVec(pair, &mix)
 	if c := stat.Correlation(scores, mixed.RawVector().Data, nil); c < .99 {
@@ -542,13 +528,9 @@ func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
 	const by, turn = 64, 16. / 64
 	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 20, Sigma: 1, Lambda: 1e-2})
 	models, _, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scales, err := scalesOf(f.params, f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, own, beta := f.params.Features, f.clear(t, models), f.coefficients(models)
 	for _, c := range []struct {
 		liar rss.Role

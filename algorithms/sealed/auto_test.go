@@ -88,14 +88,10 @@ func (f *fixture) labelHolder(t testing.TB) *trainer {
 	begun, err := fdskl.Begin(t.Context(), &fdskl.Party{Names: []string{"alone"}, Params: f.alone(),
 		Privacy: fdskl.Sealed, Parts: f.parts[0], Rows: f.rows, Labels: f.labels, Network: fdskl.Solo{}, Vault: newVault(),
 		Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := f.party(0, &counter{names: f.names, stage: func(string) int64 { return 1 }}, 1)
 	tr, err := newTrainer(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tr.begun = begun
 	return tr
 }
@@ -327,9 +323,7 @@ func TestALyingLabelHolderReadsThresholds(t *testing.T) {
 func TestLiesInTheValidationChooseAndNoMore(t *testing.T) {
 	f := newFixture(t, 3, 60, fdskl.Params{Features: 8, Iterations: 12, Sigma: 1, Seed: "s"}).turned(0.3)
 	models, _, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	honest := models[0].Lambda
 	others := 0
 	for _, lie := range []falsehood{
@@ -370,9 +364,7 @@ func TestLiesInTheValidationChooseAndNoMore(t *testing.T) {
 func TestAddingToTheStepsOfAutoIsCaught(t *testing.T) {
 	f := newFixture(t, 3, 40, fdskl.Params{Features: 8, Iterations: 12, Sigma: 1})
 	models, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	step := f.precision(t, models).step
 	kind := kindProduct + rss.SuffixOut
 	for _, role := range []rss.Role{rss.LabelHolder, rss.Helper} {
@@ -447,9 +439,7 @@ func TestALabelHolderThatChangesItsLambda(t *testing.T) {
 			return err
 		})
 	}
-	if err := session(1, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, session(1, 0))
 	last := f.vaults[2].writes
 	for _, again := range []byte{0, 5} {
 		f.forget()

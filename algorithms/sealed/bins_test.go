@@ -24,16 +24,12 @@ func TestScorecardsOfAllSizesStayInRange(t *testing.T) {
 						facts = append(facts, contract.Facts{Name: name, Rows: rows, Columns: columns, Bins: 9 * columns})
 					}
 					p, err := WithFacts(WithDefaults(p.WithDefaults()), facts)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if _, err := DiscloseTraining(p, names, rows); err != nil {
 						t.Fatal(err)
 					}
 					s, err := scalesOf(p, rows)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					tr := newParts(&setting{Party: &Party{Party: &fdskl.Party{Params: p}}, scales: s})
 					got := tr.precisionOf(s.s0)
 					if got.limit > 4*checkLimit {

@@ -50,9 +50,7 @@ func (f *fixture) solved(t *testing.T, models []*fdskl.Model) {
 			}
 			shares[r], err = s.shares(lengths...)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	o := &oracle{loss: kernel.Square, steps: f.params.Iterations}
 	o.scales, _ = scalesOf(f.params, f.rows)

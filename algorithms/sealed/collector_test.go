@@ -156,9 +156,7 @@ func collected(t *testing.T, x [][]int, scores [][]float64, bins, known int) flo
 			a.Set(known+k, k, 3e-2)
 		}
 		var v mat.VecDense
-		if err := v.SolveVec(a, b); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.SolveVec(a, b))
 		numbers = append(numbers, v.RawVector().Data)
 	}
 	hits, all := 0, 0

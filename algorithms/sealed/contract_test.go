@@ -537,13 +537,9 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 	for name, f := range contracted(t) {
 		t.Run(name, func(t *testing.T) {
 			d, err := f.disclose()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			begun, _, err := fdskl.DiscloseBeginning(f.params, fdskl.Sealed, f.names)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := &ledger{fixture: f, bytes: make(map[string]int64)}
 			want.training()
 			maps.Copy(want.bytes, lines(begun.Operations))
@@ -616,9 +612,7 @@ func TestARunSpendsExactlyItsBudget(t *testing.T) {
 			models := f.train(t, testNetwork)
 			spentAll(t, testNetwork)
 			d, err := f.disclose()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got, want := learned.String(), listed(d.Openings); got != want {
 				t.Errorf("opened were\n\t%s\nwant\n\t%s", got, want)
 			}
@@ -701,9 +695,7 @@ func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := f.disclose()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			testNetwork := newFederation(t, f.names)
 			testNetwork.declare(t, d)
 			f.forget()

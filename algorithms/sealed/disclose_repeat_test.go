@@ -15,17 +15,13 @@ func TestRepeatingIsCounting(t *testing.T) {
 		for rows := 1; rows <= 41; rows += 4 {
 			for batch := 1; batch <= rows && batch < 9; batch++ {
 				got, err := DisclosePrediction(f.params, f.names, rows, batch, "p1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				c := &counter{names: f.names, stage: func(string) int64 { return 1 }}
 				m := &fdskl.Model{Names: f.names, Params: f.params, Privacy: fdskl.Sealed, Sigma: 1}
 				s, err := NewScorer(context.Background(), Scoring{
 					Self: -1, Receiver: slices.Index(f.names, "p1"), Model: m, Network: c, Openings: (rows + batch - 1) / batch,
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if s.angles != nil {
 					s.angles.turns = c.turns(f.params.Angles())
 				}

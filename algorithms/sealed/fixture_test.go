@@ -76,16 +76,12 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 		p.Ring = ringDefault // the others are asked for
 	}
 	f.params = WithDefaults(p.WithDefaults())
-	if err := f.params.Validate(f.names); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.params.Validate(f.names))
 	proposed := f.params // of which a test may take fewer steps of the logistic loss
 	if least, _ := outerOf(proposed); proposed.Outer > 0 {
 		proposed.Outer = max(proposed.Outer, least)
 	}
-	if err := Validate(proposed, f.names); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Validate(proposed, f.names))
 	f.labels = &fdskl.Labels{Classes: []string{"no", "yes"}}
 	if n := p.Scores(); n > 1 {
 		f.labels.Classes = nil
@@ -123,13 +119,9 @@ func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64, p fdsk
 	options := kernel.FitOptions{Numeric: kernel.MinMax}
 	p.FitBins(&options)
 	n, err := kernel.Fit(columns, nil, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows, err := n.Apply(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fdskl.Part{Owner: ownerOf(name), Normaliser: n, Rows: rows,
 		Phase: fdskl.PhaseSeed(keys.HashOf("test phase", []byte(fmt.Sprint(name, rng.Uint64()))))}
 }
@@ -169,9 +161,7 @@ func (f *fixture) party(i int, n Network, session uint32) *Party {
 func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 	t.Helper()
 	d, err := f.disclose()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	models := make([]*fdskl.Model, len(f.names))
 	if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) (err error) {
@@ -192,9 +182,7 @@ func (f *fixture) disclose() (fdskl.Disclosure, error) {
 func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl.Model, receiver int) []float64 {
 	t.Helper()
 	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[receiver])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	f.forgetScoring()
 	var scores []float64

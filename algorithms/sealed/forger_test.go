@@ -87,9 +87,7 @@ func (f *fixture) forge(t *testing.T, kind string) {
 	}
 	f.forget()
 	frames, err := session(1, life{party: nobody})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.forget()
 	last := max(1, frames[0]-1) // of this kind but one
 	if _, err := session(1, life{party: 0, frame: last}); !errors.Is(err, errKilled) {
@@ -107,14 +105,10 @@ func (f *fixture) forge(t *testing.T, kind string) {
 			}
 			for name, forge := range forgeries() {
 				s := new(state)
-				if err := checkpoint.Decode(left[who][file], s, checkpoint.Limits{Bytes: maxState}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, checkpoint.Decode(left[who][file], s, checkpoint.Limits{Bytes: maxState}))
 				forge(s)
 				data, err := checkpoint.Encode(s)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				f.forget()
 				for i, v := range f.vaults {
 					v.files = maps.Clone(left[i])

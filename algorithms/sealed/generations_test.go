@@ -67,9 +67,7 @@ func TestAnotherGenerationOpensNothingNew(t *testing.T) {
 				f.forgetScoring()
 				node := newFederation(t, f.names)
 				d, err := DiscloseShardedPrediction(f.params, f.names, f.rows, opened, f.names[receiver])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				node.declare(t, d)
 				var mu sync.Mutex
 				left := make(map[string][]uint64) // by party and number
@@ -129,9 +127,7 @@ func TestAnotherGenerationOpensNothingNew(t *testing.T) {
 						t.Fatal("the session was not broken off")
 					}
 				}
-				if err := first(session(0)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, first(session(0)))
 				if receiver == 3 {
 					return
 				}

@@ -76,9 +76,7 @@ func TestRowsComeBackBitForBit(t *testing.T) {
 				_, err = tr.train(ctx)
 				return err
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, v := range f.vaults {
 				role := rolesOf(f.params, f.names, i).role
 				blocks := (f.rows + f.block - 1) / f.block
@@ -143,9 +141,7 @@ func TestRowsEndWithTheSession(t *testing.T) {
 	k := &kept{source: &bins{scales: new(scales)}, size: 8, scratch: &scratch{vault: newVault()}}
 	for i := range 4 {
 		z := rss.Share{X: []uint64{uint64(i)}, Y: []uint64{7}}
-		if err := k.add(&block{lo: i, hi: i + 1}, z); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.add(&block{lo: i, hi: i + 1}, z))
 	}
 	var came []uint64
 	err := k.each(ctx, func(b *block, z rss.Share) error {

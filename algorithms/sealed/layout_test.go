@@ -83,9 +83,7 @@ func TestLayoutFollowsTheMessagesOfATraining(t *testing.T) {
 	for _, rows := range []int{2, n, n + 1, 2*n + 276, 5*n + 40} {
 		s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
 		tr, err := newTrainer(&Party{Party: &fdskl.Party{Self: -1, Names: names, Params: p, Rows: rows}, Network: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tr.angles.turns = s.turns(p.Angles())
 		if _, err := tr.train(t.Context()); err != nil {
 			t.Fatal(err)
@@ -100,9 +98,7 @@ func TestLayoutFollowsTheMessagesOfAPrediction(t *testing.T) {
 	s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
 	scorer, err := NewScorer(t.Context(), Scoring{Self: -1, Model: &fdskl.Model{Names: names, Params: p,
 		Privacy: fdskl.Sealed, Sigma: 1}, Network: s, Openings: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scorer.angles.turns = s.turns(p.Angles())
 	n := blockRows(p.Features)
 	rows, batch := 4*n-148, n+n/3
@@ -172,9 +168,7 @@ func TestLayoutGoesOnWhereTheThreeAgree(t *testing.T) {
 			for _, point := range list {
 				payload = append(payload, point.encode()...)
 			}
-			if err := l.Broadcast("resume-point", payload); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.Broadcast("resume-point", payload))
 		}
 		rows, err := l.Rows(Angles, -1, -1, blockRowsOf(p)*p.Angles())
 		if c.first < 0 {
@@ -202,20 +196,14 @@ func TestLayoutLeavesOutWhatIsFixed(t *testing.T) {
 	}
 	two := held{left: 2, origin: 1}
 	l := NewScoreLayout(p, names, 100, 30)
-	if err := say(l, two, held{left: 1, origin: 1, next: 1}, two); err != nil {
-		t.Fatal(err)
-	}
+	must(t, say(l, two, held{left: 1, origin: 1, next: 1}, two))
 	if rows, err := l.Rows(Angles, -1, -1, 30*128); err != nil || rows[0] != 60 {
 		t.Errorf("rows are %v, error %v, want them from 60", rows, err)
 	}
 	one := NewScoreLayout(p, names, 100, 1)
-	if err := say(one, two, two, two); err != nil {
-		t.Fatal(err)
-	}
+	must(t, say(one, two, two, two))
 	for number := byte(2); number <= 3; number++ {
-		if err := one.Broadcast("request", []byte{0, 0, 0, number, 0, 0, 0, 7}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, one.Broadcast("request", []byte{0, 0, 0, number, 0, 0, 0, 7}))
 		if rows, err := one.Rows(Angles, -1, -1, 128); (err == nil) != (number == 3) {
 			t.Errorf("request %d: rows are %v, error %v", number, rows, err)
 		}
@@ -249,9 +237,7 @@ func TestLayoutSaysWhatDoesNotFit(t *testing.T) {
 	if err := one.Broadcast("request", []byte{1}); err == nil || err.Error() != "a request of 1 bytes, want 8" {
 		t.Errorf("error is %v", err)
 	}
-	if err := one.Broadcast("request", []byte{0, 0, 0, 1, 0, 0, 0, 9}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, one.Broadcast("request", []byte{0, 0, 0, 1, 0, 0, 0, 9}))
 	if rows, err := one.Rows(Angles, -1, -1, 128); err != nil || len(rows) != 1 || rows[0] != 9 {
 		t.Errorf("rows are %v, error %v, want row 9", rows, err)
 	}

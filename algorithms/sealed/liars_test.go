@@ -74,13 +74,9 @@ func TestLiesInStepsOpenNoMore(t *testing.T) {
 // liesInStepsOpenNoMore tells each lie in a job.
 func (f lyingJob) liesInStepsOpenNoMore(t *testing.T) {
 	_, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, err := f.disclose()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listed := newTally()
 	for _, o := range d.Openings {
 		listed.add(o.To, o.Kind, o.Count)
@@ -216,9 +212,7 @@ func TestAddingToTheLastTakenStepIsCaught(t *testing.T) {
 // addingAtLastIsCaught adds to each last word of a job.
 func (f lyingJob) addingAtLastIsCaught(t *testing.T) {
 	_, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range f.last {
 		if c.scale < 0 {
 			c.scale = f.precision(t, nil).step

@@ -225,9 +225,7 @@ func (f *fixture) trainingOpenings() map[string]int {
 func (k *task) predicts(t testing.TB, name string) {
 	t.Helper()
 	models, _, err := k.live(t, k.testNetwork, life{party: nobody})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	receiver := 3
 	if name == "prediction to the label holder" {
 		receiver = 0
@@ -237,9 +235,7 @@ func (k *task) predicts(t testing.TB, name string) {
 		disclose = DiscloseShardedPrediction
 	}
 	d, err := disclose(k.params, k.names, k.rows, k.rows/blocks, k.names[receiver])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k.testNetwork.declare(t, d)
 	k.models, k.openings = models, map[string]int{kindScores: blocks}
 	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
@@ -331,9 +327,7 @@ func TestKilledOpeningsLeaveOnce(t *testing.T) {
 			t.Parallel()
 			k.forget()
 			frames, err := k.testNetwork.live(life{party: nobody}, k.vaults(), openingKinds(), k.part)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var writes []int
 			for _, v := range k.vaults() {
 				writes = append(writes, v.writes)
@@ -447,9 +441,7 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 					t.Error(fault)
 				}
 				if r.refuse == "" {
-					if err := first(errs); err != nil {
-						t.Fatal(err)
-					}
+					must(t, first(errs))
 					if n := w.times[addition(1, kind, 1)]; n != 2 {
 						t.Errorf("the keeper sent its words %d times, want 2", n)
 					}
@@ -508,9 +500,7 @@ func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []
 func TestSendersCountOverAllSessions(t *testing.T) {
 	k := tasks(t)["requests"]
 	k.forget()
-	if err := first(k.testNetwork.run(k.part)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first(k.testNetwork.run(k.part)))
 	models := k.models
 	for _, c := range []struct {
 		number int
@@ -621,9 +611,7 @@ func TestFilesHaveOnePrefix(t *testing.T) {
 	for name, k := range tasks(t) {
 		k.forget()
 		k.testNetwork.wrap = nil
-		if err := first(k.testNetwork.run(k.part)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(k.testNetwork.run(k.part)))
 		for i, v := range k.vaults() {
 			for _, file := range slices.Sorted(maps.Keys(v.files)) {
 				if !strings.HasPrefix(file, FilePrefix) && file != "width" {

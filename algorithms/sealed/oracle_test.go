@@ -67,16 +67,12 @@ func (f *fixture) newOracleOf(t testing.TB, sigma float64, k int) *oracle {
 		Names: f.names, Params: params, Privacy: fdskl.Sealed, Parts: angles, Rows: f.rows, Labels: f.labels,
 		Network: fdskl.Solo{}, Vault: newVault(), Workers: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if params.Binned() {
 		return f.newBinOracle(t, parts, begun.Targets(k))
 	}
 	turns, err := begun.Turns(begun.Matrices(), 0, f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := &oracle{y: begun.Targets(k), steps: f.params.Iterations, means: make([]float64, f.params.Features)}
 	if o.scales, err = scalesOf(f.params, f.rows); err != nil {
 		t.Fatal(err)

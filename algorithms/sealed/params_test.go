@@ -179,3 +179,14 @@ func TestTheRingFollowsFromTheRegulariser(t *testing.T) {
 		}
 	}
 }
+
+// must ends a test at an error.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

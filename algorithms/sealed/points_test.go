@@ -33,9 +33,7 @@ func TestPointsAreTheCoefficients(t *testing.T) {
 			beta := reals(rss.Reconstruct(rss.Share(*label.Shares), rss.Share(*keeper.Shares)), coefBits)
 			base := label.Intercept + beta[len(beta)-1]
 			d, err := f.disclose()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			listed := make(map[string]int64)
 			for _, o := range d.Openings {
 				if o.Kind == kindPoints {

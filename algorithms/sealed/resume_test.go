@@ -68,9 +68,7 @@ func TestKilledTrainingsEndAlike(t *testing.T) {
 			t.Parallel()
 			testNetwork := f.testNetwork(t)
 			models, frames, err := f.live(t, testNetwork, life{party: nobody})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			alike, worst := map[float64][]float64{f.savedReach(t): f.clear(t, models)}, 0.0
 			var writes []int
 			for _, v := range f.vaults {
@@ -135,9 +133,7 @@ func (f *fixture) testNetwork(t testing.TB) *federation {
 	t.Helper()
 	testNetwork := newFederation(t, f.names)
 	d, err := f.disclose()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	return testNetwork
 }
@@ -167,9 +163,7 @@ func TestAStepThatIsDoneIsNotDoneAgain(t *testing.T) {
 	f := resumables(t)["square"]
 	testNetwork := f.testNetwork(t)
 	_, frames, err := f.live(t, testNetwork, life{party: nobody})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.forget()
 	if _, _, err := f.live(t, testNetwork, life{party: 2, frame: frames[2] - 3}); err != errKilled {
 		t.Fatal(err)
@@ -194,9 +188,7 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testNetwork := f.testNetwork(t)
 			models, _, err := f.live(t, testNetwork, life{party: nobody})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			alike := map[float64][]float64{f.savedReach(t): f.clear(t, models)}
 			var mixed []*vaultInMemory
 			for i := range f.names {
@@ -237,9 +229,7 @@ func TestStepsOfAnotherSystemAreLeft(t *testing.T) {
 		}
 	}
 	models, _, err := f.live(t, testNetwork, life{party: nobody})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.solved(t, models)
 }
 
@@ -255,9 +245,7 @@ func TestScoresDependNeitherOnBlocksNorOnRoles(t *testing.T) {
 					f.params.Keeper, f.params.Helper, f.block = roles[0], roles[1], rows
 					f.forget()
 					models, _, err := f.live(t, f.testNetwork(t), life{party: nobody})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					got, chance := f.clear(t, models), [2]float64{f.savedReach(t), models[0].Lambda}
 					if alike[chance] == nil {
 						alike[chance] = got

@@ -41,9 +41,7 @@ func (a *sharpener) errors(
 	mean := make([]float64, len(truth))
 	var first []float64
 	d, err := DisclosePrediction(f.params, f.names, f.rows*repeatedOpenings, f.rows, f.names[a.receiver])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	for job := range repeatedJobs {
 		f.forgetScoring()
@@ -163,9 +161,7 @@ func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
 	models := f.train(t, testNetwork)
 	truth := f.clear(t, models)
 	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	half := f.rows / 2
 	asked := make([]bool, f.rows)
@@ -250,9 +246,7 @@ func TestOpeningsAreBookedInEverySession(t *testing.T) {
 	testNetwork := f.testNetwork(t)
 	models := f.train(t, testNetwork)
 	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	testNetwork.declare(t, d)
 	for session := range 2 {
 		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {

@@ -20,15 +20,11 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 	t.Helper()
 	const scored, opened = 7, 9 // rows at a time, in a shard and behind it
 	shards, err := fdskl.CutShards(f.rows, 5, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	words := make([]ScoreWords, len(f.names))
 	for _, shard := range shards {
 		operations, err := discloseScoreShard(f.params, f.names, shard.Rows(), scored)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		net := newFederation(t, f.names)
 		net.declare(t, fdskl.Disclosure{Operations: operations})
 		if err := first(net.run(func(ctx context.Context, i int, n Network) error {
@@ -50,9 +46,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 		spentAll(t, net)
 	}
 	d, err := DiscloseShardedPrediction(f.params, f.names, f.rows, opened, f.names[receiver])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	node := newFederation(t, f.names)
 	node.declare(t, d)
 	f.forgetScoring()
@@ -174,13 +168,9 @@ func TestNothingOpensInShards(t *testing.T) {
 		p.Iterations, p.Lambda = 8, 1e-2
 		f := newFixture(t, 4, 47, p)
 		summing, err := DiscloseShard(f.params, f.names, f.rows, Shard{Lo: 16, Hi: 47})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		scoring, err := DiscloseScoreShard(f.params, f.names, 31)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, o := range slices.Concat(summing, scoring) {
 			if o.Class != contract.ClassMasked.String() && o.Class != contract.ClassControl.String() ||
 				o.Collective == contract.CollectiveSum && o.Kind != kindAngles {
@@ -208,9 +198,7 @@ func TestLayoutFollowsTheMessagesOfShards(t *testing.T) {
 	for _, rows := range []int{n, 2*n + 276, 5*n + 40} {
 		s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
 		tr, err := newSummer(Summing{Self: -1, Begun: m, Rows: 9 * n, Shard: Shard{Lo: 3 * n, Hi: 3*n + rows}, Network: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tr.angles.turns = s.turns(p.Angles())
 		if _, err := tr.sumRows(t.Context(), nil); err != nil {
 			t.Fatal(err)
@@ -261,9 +249,7 @@ func TestScoreShardRefuses(t *testing.T) {
 	}
 	outside.Singly = false
 	s, err := NewScorer(t.Context(), outside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := s.Score(t.Context(), 1, 8, nil, nil); err == nil || err.Error() !=
 		"opening 1 has 3 words of the shards' scores, want 0" {
 		t.Errorf("error is %v", err)

@@ -233,9 +233,7 @@ func (l *lessons) wrong(t testing.TB) error {
 	f := newFixture(t, 3, 30, fdskl.Params{Features: l.features, Loss: "logistic", Lambda: 1e-5, Ring: ringSmall})
 	f.rows, f.params.Lambda = l.rows, max(1e-5, fdskl.Lambda(leastLambda(f.params, l.rows)))
 	s, err := scalesOf(f.params, f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pairs, right, solved := l.drawn(s)
 	got := l.shared(t, f, s, pairs, right, solved)
 	const unit = 2. / (1 << steepBits) // by which a number may be off that is compared

@@ -26,15 +26,11 @@ type sharding struct {
 func (f *fixture) newSharding(t testing.TB, n int) *sharding {
 	t.Helper()
 	list, err := fdskl.CutShards(f.rows, f.block, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &sharding{fixture: f, shards: list}
 	for _, shard := range list {
 		operations, err := discloseShard(f.params, f.names, f.rows, shard, f.block, f.window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		net := newFederation(t, f.names)
 		net.declare(t, fdskl.Disclosure{Operations: operations})
 		s.nets, s.sums = append(s.nets, net), append(s.sums, make([]Sums, len(f.names)))
@@ -67,9 +63,7 @@ func (s *sharding) sum(at int, begun []*Begun) error {
 func (s *sharding) train(t *testing.T) []*fdskl.Model {
 	t.Helper()
 	d, err := discloseTraining(s.params, s.names, s.rows, s.block, s.window, noSums)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	node := newFederation(t, s.names)
 	node.declare(t, d)
 	s.forget()
@@ -242,9 +236,7 @@ func TestSumsAreReadAsWritten(t *testing.T) {
 			want := s.sums[1][i]
 			data := want.Encode()
 			lengths, err := LengthsOfSums(f.params, f.names, f.rows, party)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := fdskl.DecodeSums(lengths, data)
 			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 				t.Errorf("%s: sums of %s come back with error %v, or as others", name, party, err)
@@ -280,9 +272,7 @@ func TestSumsOfManyRowsAreCoarser(t *testing.T) {
 			f := newFixture(t, 3, size, p)
 			f.block, f.save = 4080, 0
 			s, err := scalesOf(f.params, rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if s.sums.sz != 19 {
 				t.Errorf("sums have %d bits behind the point, want 19", s.sums.sz)
 			}

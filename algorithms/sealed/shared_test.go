@@ -62,9 +62,7 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 					Keeper: fmt.Sprint("p", below), Helper: fmt.Sprint("p", told)})
 				links := newFederation(t, f.names)
 				d, err := f.disclose()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				links.declare(t, d)
 				victim := below
 				hook := testnet.Forger{Party: links.IDs[plan.Parent[below]], Kind: c.kind, Change: lie(c.kind)}.Deviate

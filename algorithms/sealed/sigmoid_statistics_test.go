@@ -52,9 +52,7 @@ func observe(t *testing.T, scores []float64, blank ...rss.Use) *observed {
 		}
 		return nil
 	}
-	if err := l.run(t); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.run(t))
 	for j := range o.turns {
 		o.turns[j] &= 1<<turnBits - 1
 	}

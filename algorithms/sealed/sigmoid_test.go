@@ -67,9 +67,7 @@ func TestSigmoidWeightsAreTheLeastSquares(t *testing.T) {
 			t.Fatal("the sines depend on one another")
 		}
 		var want mat.VecDense
-		if err := solve.SolveVecTo(&want, right); err != nil {
-			t.Fatal(err)
-		}
+		must(t, solve.SolveVecTo(&want, right))
 		for i, c := range w.weights() {
 			if off := math.Abs(c - want.AtVec(i)); off > 1e-7 {
 				t.Errorf("%s: weight %d is %v, want %v", name, i, c, want.AtVec(i))
@@ -234,9 +232,7 @@ func newSigmoidLab(t testing.TB, job, kind string, seed uint64) *sigmoidLab {
 func (l *sigmoidLab) deal(t testing.TB, scores []float64) {
 	t.Helper()
 	s, err := scalesOf(l.params, len(scores))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := s.waves()
 	l.scores, l.unit = scores, s.sz+s.bs+w.span()-turnBits
 	if l.point, l.bits = w.point(), w.ring-w.drop; l.kind == kindSlopes {
@@ -358,9 +354,7 @@ func TestSigmoidsOnSharesAreUnbiased(t *testing.T) {
 				scores = append(scores, 3.75*half*(float64(j)/others-0.5))
 			}
 			l.deal(t, scores)
-			if err := l.run(t); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.run(t))
 			got := l.results(t)
 			want := func(s float64) float64 {
 				p, d := ofSines(w, s)

@@ -101,9 +101,7 @@ func TestSpoiltCheckpointsAreRefused(t *testing.T) {
 		s := state{Version: stateVersion, Stage: stageSteps, Number: 2, Words: [][]byte{make([]byte, 16), make([]byte, 16)}}
 		c.spoil(&s)
 		data, err := checkpoint.Encode(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := newVault()
 		v.files["x"] = data
 		tr := newParts(&setting{Party: &Party{Party: &fdskl.Party{Vault: v}}})

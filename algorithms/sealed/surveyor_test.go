@@ -66,13 +66,9 @@ func newSurveyor(t testing.TB, rows int, p fdskl.Params) *surveyor {
 func (s *surveyor) part(t testing.TB, i int, columns []kernel.Column) fdskl.Part {
 	t.Helper()
 	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows, err := n.Apply(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fdskl.Part{Owner: ownerOf(s.names[i]), Normaliser: n, Rows: rows,
 		Phase: fdskl.PhaseSeed(keys.HashOf("test survey", fmt.Append(nil, s.seed, i)))}
 }
@@ -144,13 +140,9 @@ func (f *fixture) sharedGram(t testing.TB) []float64 {
 	var shares [rss.Roles]rss.Share
 	for r, i := range at {
 		s, err := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints.load(stageSystem.file(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		list, err := s.shares(d*d, d, runs*f.params.Scores()*d, runs-1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		shares[r] = list[0]
 	}
 	return reals(rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper]), gramBits)

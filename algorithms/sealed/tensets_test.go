@@ -30,16 +30,12 @@ func realSet(t *testing.T, rows int, o dataset.Options, file string) *pooled {
 		o.Label = "label" // of a LIBSVM file, which shows it to those alone who ask
 	}
 	table, err := dataset.Read(needs.Data(t, file), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	label := o.Label
 	some := rand.New(rand.NewPCG(1, 2)).Perm(table.Rows())[:cmp.Or(rows, table.Rows())]
 	table = table.Select(some)
 	labels, err := table.Labels(label, dataset.Classification)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &pooled{labels: labels.Values}
 	for _, c := range table.Without(label).Columns {
 		if c.Kind == dataset.Numeric && slices.Min(c.Values) < slices.Max(c.Values) {
@@ -83,13 +79,9 @@ func (s *pooled) fixture(t *testing.T, p fdskl.Params) *fixture {
 		options := kernel.FitOptions{Numeric: kernel.MinMax, DropConstant: p.Binned()}
 		p.FitBins(&options)
 		n, err := kernel.Fit(own, nil, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		rows, err := n.Apply(own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p.Binned() {
 			f.params.PartyBins[i], f.params.PartyColumns[i] = rows.Columns(), 0
 			for _, c := range n.Columns {

@@ -21,9 +21,7 @@ func TestATruncationsMessagesDiscloseNothing(t *testing.T) {
 				r, err := replayed(t, names, role, int(role), 0, func(l *lab, second bool) (string, error) {
 					return truncations(t, l, bits, role, second)
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				t.Logf("%d messages of %d words, solved in %d runs", len(r.log), r.words(), r.sweeps)
 			})
 		}

@@ -91,9 +91,7 @@ func TestAPartysMessagesDiscloseNothing(t *testing.T) {
 					}
 					return f.whole(t, l, subject, receiver)
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if want := f.opens(role, subject, receiver); !slices.Equal(r.openings, want) {
 					t.Errorf("to it opened %q, want %q", r.openings, want)
 				}

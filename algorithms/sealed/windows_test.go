@@ -227,9 +227,7 @@ func TestTheReaperAtTheCuts(t *testing.T) {
 			}
 			w := f.newWatch()
 			frames, err := session(life{party: nobody}, w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f.exact(t, w, "nobody")
 			went, began := 0, make(map[int]bool)
 			every := 2
@@ -287,9 +285,7 @@ func (f *fixture) newest(t *testing.T, i int) string {
 	file, number := "none", 0
 	for place := range slots {
 		s, err := newParts(&setting{Party: f.party(i, nil, 0)}).checkpoints.load(stageSums.file(place))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if s != nil && s.Number > number {
 			file, number = stageSums.file(place), s.Number
 		}

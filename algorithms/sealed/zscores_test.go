@@ -61,9 +61,7 @@ func (f *fixture) zOracle(t testing.TB, beta []float64) []float64 {
 		system.SetSym(i, i, system.At(i, i)+penalty)
 	}
 	var inverse, once, covariance mat.Dense
-	if err := inverse.Inverse(system); err != nil {
-		t.Fatal(err)
-	}
+	must(t, inverse.Inverse(system))
 	once.Mul(&inverse, information)
 	covariance.Mul(&once, &inverse)
 	list := make([]float64, d)
@@ -113,9 +111,7 @@ func TestZScoresAreTheTextbooks(t *testing.T) {
 			}
 			models := f.train(t, newFederation(t, f.names))
 			d, err := f.disclose()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			listed := make(map[string]int64)
 			for _, o := range d.Openings {
 				if o.Kind == kindZScores {
@@ -172,16 +168,12 @@ func TestLiesInZScoresChangeZScoresAlone(t *testing.T) {
 	f.coin = "one, so that all trainings are the same"
 	f.params.ZScores = ""
 	_, without, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.params.ZScores = fdskl.ToOwners
 	learned := newTally()
 	f.opened = learned.add
 	honest, sent, err := f.attacked(t, "honest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listed, others := learned.String(), 0 // all that the contract lists but for steps that are not taken
 	for _, kind := range []string{kindTurns, kindSines, kindSlopes, kindWeighed, kindWeighedSums, kindCentres, kindInverse,
 		kindWeighedGram, kindZInverse, kindVariances, kindRoots, kindZScores} {

@@ -111,9 +111,7 @@ func TestEveryServerSaysWhichClientsCannotGoOn(t *testing.T) {
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("gfml", 2, "privacy = \"published\"",
 		strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.launched(ctx, 0, c.Hash())

@@ -24,9 +24,7 @@ func TestANodeWithANewKeyStarts(t *testing.T) {
 	l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
 	l.stops[1]()
 	k, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	next := l.nextCharter(func(c *keys.Charter) {
 		old := c.Members[1]
 		c.Members[1] = keys.Member{Name: old.Name, ID: k.ID(), Addresses: old.Addresses}
@@ -37,15 +35,11 @@ func TestANodeWithANewKeyStarts(t *testing.T) {
 			t.Errorf("the node panics at its start: %v", p)
 		}
 	}()
-	if err := next.Sign(k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, next.Sign(k))
 	n, err := New(Config{Key: k, Charter: inForce(t, next), Transport: l.transport(1),
 		Dir:     filepath.Join(l.dirs[1], "node"),
 		Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n.Jobs()
 }
 
@@ -67,9 +61,7 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 	l.streams(1, 60)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 1; i < 5; i++ {
 		if r, err := l.nodes[i].serveConsent(l.keys[0].ID(),
 			consentRequest{Contract: string(c.Document.Text())}); err != nil || r.Signature == nil {
@@ -92,29 +84,21 @@ func cancelledAway(t *testing.T, by int, session uint32) {
 		if number == 0 {
 			continue
 		}
-		if err := l.nodes[i].apply(states[i], job.Opened{Number: number, Now: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.nodes[i].apply(states[i], job.Opened{Number: number, Now: time.Now()}))
 	}
 	done, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: 2,
 		Parts: []contract.PartDigest{{Party: "bank"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done.Sign(l.keys[0])
 	word, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeCancelled, By: l.names[by],
 		Reason: "no longer"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	word.Sign(l.keys[by])
 	if _, err := states[1].Apply(job.Ended{Ending: word, Now: time.Now()}); err != nil { // no link to the others is up
 		t.Fatal(err)
 	}
 	for _, i := range []int{0, 2, 3, 4} {
-		if err := l.nodes[i].adopt(states[i], done); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.nodes[i].adopt(states[i], done))
 	}
 	for range 3 { // all links are up again
 		for i := range states {
@@ -137,13 +121,9 @@ func TestACrashAtTheEndForgetsNoOpenings(t *testing.T) {
 	l.startAll()
 	c := l.proposed(l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), 1)
 	s, _ := l.nodes[1].job(c.Hash())
-	if err := l.nodes[1].apply(s, job.Opened{Number: 1, Now: at}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].apply(s, job.Opened{Number: 1, Now: at}))
 	e, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeCancelled, By: "bank", Reason: "enough"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e.Sign(l.keys[0])
 	if err := s.vault.Save(job.EndingFile, e.Text()); err != nil { // and dies before the status
 		t.Fatal(err)
@@ -171,14 +151,10 @@ func TestANodeWithANewKeyListsItsOldJobs(t *testing.T) {
 		}
 		l.startAll()
 		c := l.proposed(l.job("train", "", activeBank+"features = 32"), 1)
-		if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.nodes[1].Cancel(c.Hash(), "no"))
 		l.stops[1]()
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		next := l.nextCharter(func(c *keys.Charter) {
 			old := c.Members[1]
 			c.Members[1] = keys.Member{Name: old.Name, ID: k.ID(), Addresses: old.Addresses}
@@ -191,15 +167,11 @@ func TestANodeWithANewKeyListsItsOldJobs(t *testing.T) {
 					t.Errorf("consented %v: the node panics when it %s: %v", consented, step, p)
 				}
 			}()
-			if err := next.Sign(k); err != nil {
-				t.Fatal(err)
-			}
+			must(t, next.Sign(k))
 			n, err := New(Config{Key: k, Charter: inForce(t, next), Transport: l.transport(1),
 				Dir:     filepath.Join(l.dirs[1], "node"),
 				Workers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			step = "lists its jobs"
 			n.Jobs()
 		}()
@@ -212,19 +184,13 @@ func TestADamagedEndAtTheProposerOverClients(t *testing.T) {
 	l.streams(1, 60)
 	l.startAll()
 	_, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.stops[0]()
 	path := filepath.Join(l.dirs[0], "node", "jobs", h.String(), job.EndingFile)
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 	l.start(0)
 	s, _ := l.nodes[0].job(h)
 	select {
@@ -241,9 +207,7 @@ func TestASecondNodeOnTheSameFolder(t *testing.T) {
 	l.startAll()
 	l.serveSocketOf(0)
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := filepath.Join(l.dirs[0], "node")
 	n, err := New(Config{Key: l.keys[0], Charter: inForce(t, l.charter), Transport: l.transport(0), Dir: dir, Workers: 1})
 	if err != nil {
@@ -272,24 +236,18 @@ func TestWhoIsToldOfAnEndHasIt(t *testing.T) {
 	l.streams(1, 60)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := l.nodes[1]
 	request := consentRequest{Contract: string(c.Document.Text())}
 	if r, err := n.serveConsent(l.keys[0].ID(), request); err != nil || r.Signature == nil {
 		t.Fatal(err)
 	}
 	s, _ := n.job(c.Hash())
-	if err := n.apply(s, job.Opened{Number: 1, Now: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.apply(s, job.Opened{Number: 1, Now: time.Now()}))
 	_, active, _ := n.enterSession(t.Context(), s)
 	done, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: 1,
 		Parts: []contract.PartDigest{{Party: "bank"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	done.Sign(l.keys[0])
 	left := make(chan error)
 	go func() {
@@ -314,17 +272,13 @@ func TestAClientEndsNoJobForItsProposer(t *testing.T) {
 	l.streams(1, 60)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n, s := l.nodes[0], mustJob(t, l.nodes[0], c)
 	if _, err := n.consentHere(s, Decision{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range []job.Event{job.Opened{Number: 1, Now: time.Now()}, job.Finished{Session: 1, Report: []byte("{}")}} {
-		if err := n.apply(s, e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.apply(s, e))
 	}
 	part, err := n.servePart(l.keys[3].ID(), standingRequest{c.Hash()})
 	if err != nil || part.Session != 1 {
@@ -332,9 +286,7 @@ func TestAClientEndsNoJobForItsProposer(t *testing.T) {
 	}
 	done, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: 1,
 		Parts: []contract.PartDigest{{Party: "bank", Digest: part.Digest}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := n.serveSign(l.keys[3].ID(), endingRequest{Contract: c.Hash(), Ending: done.Text()})
 	if !faults.WithCode(fault.CodeRequest)(err) || r.Signature != nil {
 		t.Errorf("the proposer signs for a client: %x, %v", r.Signature, err)
@@ -352,9 +304,7 @@ func TestAnEndIsTakenWhileASessionStops(t *testing.T) {
 			l := newTestNetwork(t, 3, 60)
 			l.startAll()
 			_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.awaitDone(minute(t), h)
 			l.stops[1]()
 			at, _ := l.nodes[1].job(h)
@@ -369,19 +319,13 @@ func TestAnEndIsTakenWhileASessionStops(t *testing.T) {
 			s, _ := n.job(h)
 			ctx, active, _ := n.enterSession(t.Context(), s)
 			if before {
-				if err := n.apply(s, job.Awaits{Ending: done}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, n.apply(s, job.Awaits{Ending: done}))
 			}
 			word, err := contract.NewEnding(s.Contract(), contract.Ending{Outcome: contract.OutcomeCancelled, By: l.names[2],
 				Reason: "no longer"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			word.Sign(l.keys[2])
-			if err := n.adopt(s, word); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.adopt(s, word))
 			if before {
 				f, _ := s.InForce()
 				n.follow(ctx, s, f, s.Record().Session, 0)

@@ -59,9 +59,7 @@ func TestBadTablesAreRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := newTestNetwork(t, 4, 50)
 			text, err := os.ReadFile(l.tablePath(c.party, "train"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.writeTable(c.party, "train", c.edit(string(text)))
 			l.startAll()
 			spec := l.nodes[c.party].tables.Specs["train"]
@@ -99,9 +97,7 @@ func TestDifferentRowsAreCounted(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
 	for party, lines := range map[int]int{1: 48, 2: 49} { // header and 47, header and 48
 		text, err := os.ReadFile(l.tablePath(party, "train"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.writeTable(party, "train", strings.Join(strings.SplitAfter(string(text), "\n")[:lines], ""))
 	}
 	l.startAll()
@@ -118,13 +114,9 @@ func TestDataThatChangedAfterConsentPausesTheJob(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	agreed, err := os.ReadFile(l.tablePath(2, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed, named := false, false
 	l.watch(2, func(e jobs.Event) {
 		if strings.HasPrefix(e.Text, "paused: ") && strings.Contains(e.Text, "train.csv changed after consent") &&
@@ -149,9 +141,7 @@ func TestConsentByHand(t *testing.T) {
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.decideAt(c.Hash(), 1, true)
 	l.decideAt(c.Hash(), 2, true)
 	l.decideAt(c.Hash(), 3, false)

@@ -98,23 +98,15 @@ func TestTheGuesserConfirmsNothing(t *testing.T) {
 	l.startAll()
 	text := l.job("train", "", activeBank+"features = 16\nsigma = 1.0")
 	job, _, err := l.nodes[2].complete(text) // telco is the guesser
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	proposed, err := job.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	telco := l.nodes[2].config.Transport
 	ask := func(method string, request any) []byte {
 		data, err := cbor.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer, err := telco.Call(context.Background(), l.keys[0].ID(), method, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return answer
 	}
 	_, err = telco.Call(context.Background(), l.keys[0].ID(), "job/fingerprints", []byte{0xa0})
@@ -126,9 +118,7 @@ func TestTheGuesserConfirmsNothing(t *testing.T) {
 	var between [][]byte
 	taps := []*testnet.Tap{l.net.Tap(l.keys[0].ID()), l.net.Tap(l.keys[1].ID())}
 	_, h, err := l.propose(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, _ := l.nodes[2].job(h)
 	seen = append(seen, s.Text()...)
 	for _, tap := range taps { // what bank and insurer sent each other
@@ -141,9 +131,7 @@ func TestTheGuesserConfirmsNothing(t *testing.T) {
 	seen = append(seen, bytes.Join(between, nil)...)
 
 	table, err := dataset.Read(l.tablePath(1, "train"), dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	guess := table.IDDigest()
 	digest := s.Contract().Hash()
 	for name, digest := range map[string][]byte{
@@ -198,14 +186,10 @@ func TestAForgedRequestStopsBelowTheForger(t *testing.T) {
 	l := newTestNetwork(t, 4, 60)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 16\nsigma = 1.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nrequests = 5\n", model)
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", head, ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plan := contract.PlanFor(contract.Tree, 4, 0)
 	victim := -1
 	for i, parent := range plan.Parent {

@@ -95,9 +95,7 @@ func TestAuditOfAnHonestAlignmentFindsNothing(t *testing.T) {
 			}
 			l.startAll()
 			_, h, err := l.propose(l.align("customers", "train", test.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := int64(0)
 			for person := range people.people {
 				if people.common(person) {
@@ -142,20 +140,14 @@ func TestSecretsOfAnAlignmentAreNeverKept(t *testing.T) {
 			customers{50, 3}.write(l, same)
 			l.startAll()
 			_, h, err := l.propose(l.kept(l.align("customers", "train", parameters)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			kept, secret := 0, 0
 			for i, s := range l.alignmentInput(h, 0, 1, 2).Sources {
 				file, err := s.Open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer file.Close()
 				reader, err := transcript.NewReader(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var r transcript.Record
 				for reader.Next(&r) == nil {
 					if !r.Type.Frame() || r.Bytes == 0 {
@@ -214,9 +206,7 @@ func TestAuditOfAnHonestAlignmentIsClean(t *testing.T) {
 			customers{50, 3}.write(l, same)
 			l.startAll()
 			_, h, err := l.propose(l.kept(l.align("customers", "train", parameters)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			in := l.alignmentInput(h, 0, 1, 2)
 			l.withIDs(in, "train")
 			for i, k := range l.keys {
@@ -224,9 +214,7 @@ func TestAuditOfAnHonestAlignmentIsClean(t *testing.T) {
 				in.IDs[i].Commitment = psi.Commit(secret, in.IDs[i].Lists, 1).String()
 			}
 			r, err := audit.Run(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, c := range r.Checks {
 				if c.Verdict != audit.Passed {
 					t.Errorf("check %s of %s: %s: %s", c.Name, c.Party, c.Verdict, c.Detail)

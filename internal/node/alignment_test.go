@@ -131,9 +131,7 @@ func TestAlignThenTrainThenScore(t *testing.T) {
 				l.ignorePhones()
 			}
 			r, h, err := l.propose(l.align("customers", "train", test.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := 0
 			for person := range people.people {
 				if people.common(person) {
@@ -156,17 +154,13 @@ func TestAlignThenTrainThenScore(t *testing.T) {
 				active += "\nhelper = \"retailer\""
 			}
 			r, h, err = l.propose(l.job("train", "rows = \"customers\"\nprivacy = \""+test.privacy+"\"", active))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Rows != want {
 				t.Errorf("the training had %d rows, want %d", r.Rows, want)
 			}
 			r, _, err = l.propose(l.job("predict", fmt.Sprintf("table = \"test\"\nrows = \"batch\"\nprivacy = %q\nmodel = %q\n"+
 				"open_to = \"bank\"", test.privacy, h), ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			checkNoMatch(t, r, people, test.ids)
 		})
 	}
@@ -178,9 +172,7 @@ func waitErased(t *testing.T, folder string, files ...string) {
 	for _, name := range files {
 		_, err := os.Stat(filepath.Join(folder, name))
 		for tries := 0; err == nil && tries < 2000; tries++ {
-			if err := pause(t.Context(), retryEvery/30); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pause(t.Context(), retryEvery/30))
 			_, err = os.Stat(filepath.Join(folder, name))
 		}
 		if !os.IsNotExist(err) {
@@ -193,14 +185,10 @@ func waitErased(t *testing.T, folder string, files ...string) {
 func checkNoMatch(t *testing.T, r *jobs.Report, people customers, ids func(party, person int) string) {
 	t.Helper()
 	f, err := os.Open(r.Scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := make(map[string]string)
 	for _, row := range rows[1:] {
 		got[row[0]] = row[1]
@@ -254,13 +242,9 @@ func TestANameIsOneAlignments(t *testing.T) {
 	l.startAll()
 	text := l.align("customers", "train", "min_rows = 20\nkeep_days = 3")
 	first, err := l.nodes[0].Prepare(t.Context(), text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, err := l.nodes[0].Prepare(t.Context(), text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := l.nodes[0].Launch(t.Context(), first.Hash(), func(jobs.Event) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -287,17 +271,13 @@ func TestAnAlignmentOutlivesItsStatus(t *testing.T) {
 	customers{50, 3}.write(l, same)
 	l.startAll()
 	_, h, err := l.propose(l.align("customers", "train", "min_rows = 2\nkeep_days = 10"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range l.nodes {
 		s, _ := l.nodes[i].job(h)
 		<-s.Final()
 		ended := s.Record().Ended
 		l.restart(i, h, func(dir string) {
-			if err := flipBit(filepath.Join(dir, job.RecordFile), 20); err != nil {
-				t.Fatal(err)
-			}
+			must(t, flipBit(filepath.Join(dir, job.RecordFile), 20))
 		})
 		s, _ = l.nodes[i].job(h)
 		if r := s.Record(); !r.Damaged || r.State != job.Done || r.Ended.Sub(ended).Abs() > time.Minute {

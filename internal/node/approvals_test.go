@@ -25,9 +25,7 @@ func newApprovers(t *testing.T, names ...string) approvers {
 	a := approvers{names, make(map[string]*keys.PrivateKey)}
 	for _, name := range names {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a.keys[name] = k
 	}
 	return a
@@ -52,9 +50,7 @@ func (a approvers) approval(t *testing.T, name string, h keys.Hash, member keys.
 func signedApproval(t *testing.T, key *keys.PrivateKey, name string, h keys.Hash, member keys.ID) string {
 	t.Helper()
 	a, err := consent.Approve(key, name, h, member, time.Unix(1e9, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(a.Text())
 }
 
@@ -89,9 +85,7 @@ func TestTwoPersonsApprove(t *testing.T) {
 	asks := func() []byte {
 		t.Helper()
 		r, err := n.serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r.Signature
 	}
 
@@ -171,9 +165,7 @@ func TestAProposerWithApprovals(t *testing.T) {
 	l.policy = people.policy(t, 2)
 	l.start(0)
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 8"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	waits := make(chan string, 100)
 	ended := make(chan error, 1)
 	go func() {
@@ -191,9 +183,7 @@ func TestAProposerWithApprovals(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, d, err)
 		}
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	s, _ := l.nodes[0].job(c.Hash())
 	if s.State() != job.Done {
 		t.Errorf("the job is %s", s.State())

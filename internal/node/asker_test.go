@@ -111,9 +111,7 @@ func TestAskerRunsNothing(t *testing.T) {
 		t.Error("the log does not say that the owner had the table read")
 	}
 	c, err := l.nodes[0].Prepare(minute(t), l.job("train", "privacy = \"masked\"", smallJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	launched := l.launched(minute(t), 0, c.Hash())
 	l.awaitState(minute(t), 1, c.Hash(), job.Proposed)
 	if got := runs(); got != 2 {
@@ -128,9 +126,7 @@ func TestAskerRunsNothing(t *testing.T) {
 			t.Errorf("the insurer's consent, and then the telco's, ran its command: %d times", got)
 		}
 	}
-	if err := <-launched; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-launched)
 	if got, sessions := runs(), int(l.sessions(c.Hash())); got != 3+sessions {
 		t.Errorf("a job of %d sessions: the command ran %d times", sessions, got)
 	}
@@ -160,9 +156,7 @@ func TestAskerWhoseJobsAreAccepted(t *testing.T) {
 	a.stuffer = l.stuffer()
 	text := a.contracts(1)[0]
 	before, err := os.ReadFile(l.tablePath(1, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.writeTable(1, "train", string(before)+"r99999,1\n")
 	ask := func() (r consentResponse, err error) {
 		a.clock.Add(int64(workEvery / time.Second))
@@ -204,9 +198,7 @@ func TestNoConsentToATableThatChanged(t *testing.T) {
 	l.startAll()
 	c := l.proposed(l.job("train", "privacy = \"masked\"", smallJob), 1)
 	before, err := os.ReadFile(l.tablePath(1, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.writeTable(1, "train", string(before)+"r99999,1\n")
 	yes := Decision{Contract: c.Hash(), Yes: true}
 	if _, err := l.nodes[1].Decide(yes); err == nil || !strings.Contains(err.Error(), "changed since job \"trial\"") ||

@@ -64,13 +64,9 @@ func TestConsentsAreNotHoarded(t *testing.T) {
 	signed := 0
 	for range 3 {
 		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "expires = \"8700h\"", activeBank+"features = 32"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := l.nodes[1].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Signature != nil {
 			signed++
 		}
@@ -94,9 +90,7 @@ func TestTwoEndsOfOneMember(t *testing.T) {
 	}
 	for i, lie := range lies {
 		e, err := contract.NewEnding(c, lie)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e.Sign(l.keys[3])
 		if _, err := l.nodes[i+1].serveEnd(l.keys[3].ID(), endingRequest{Contract: c.Hash(), Ending: e.Text()}); err != nil {
 			t.Fatal(err)
@@ -120,25 +114,19 @@ func TestDoneAgainstTheOwnersWord(t *testing.T) {
 	l.streams(1, 60)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.servedJob("pofmkl", 1, "privacy = \"published\"", smallPOFMKL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 1; i < 5; i++ {
 		r, err := l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(c.Document.Text())})
 		if err != nil || r.Signature == nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.nodes[1].Cancel(c.Hash(), "our customers object"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].Cancel(c.Hash(), "our customers object"))
 	said := func(session uint32) error {
 		e, err := contract.NewEnding(c, contract.Ending{
 			Outcome: contract.OutcomeDone, Session: session, Parts: []contract.PartDigest{{Party: "bank"}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e.Sign(l.keys[0])
 		_, err = l.nodes[1].serveEnd(l.keys[0].ID(), endingRequest{Contract: c.Hash(), Ending: e.Text()})
 		return err
@@ -184,9 +172,7 @@ func TestWhoNeverFinishesIsNamed(t *testing.T) {
 		return evil.handle(ctx, from, method, request)
 	})
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(minute(t))
 	launched := make(chan error, 1)
 	go func() {
@@ -211,9 +197,7 @@ func TestTwoJobsOfOneName(t *testing.T) {
 	var honest keys.Hash
 	for _, from := range []int{3, 0} {
 		c, err := l.nodes[from].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := l.nodes[1].serveConsent(l.keys[from].ID(),
 			consentRequest{Contract: string(c.Document.Text())}); err != nil {
 			t.Fatal(err)
@@ -223,9 +207,7 @@ func TestTwoJobsOfOneName(t *testing.T) {
 	l.serveSocketOf(1)
 	client := newClient(l.nodes[1].config.Dir, owner.Peer)
 	jobs, err := client.Jobs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, j := range jobs {
 		if j.Contract != honest.String() {
 			continue
@@ -241,14 +223,10 @@ func TestARenamedMemberKeepsItsResults(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"features = 32"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, scored, err := l.propose(l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model),
 		""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	renamed := *l.charter
 	renamed.Members = append([]keys.Member{}, renamed.Members...)
 	renamed.Members[0].Name = "kreditbank"
@@ -273,9 +251,7 @@ func TestThePersonIsShownTheTable(t *testing.T) {
 		"table train": {"", activeBank + "features = 32"}, "table test": {"table = \"test\"", activeBank + "features = 32"},
 	} {
 		contract, err := l.nodes[0].Prepare(t.Context(), l.job("train", c.head, c.parameters), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := strings.ReplaceAll(summary.Of(contract, "insurer", summary.Known{}).String(), contract.Hash().Short(), "HASH")
 		for other, said := range shown {
 			if said == text {

@@ -36,9 +36,7 @@ func TestAuditsAreNoted(t *testing.T) {
 	l.now = func() time.Time { return noon }
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 8"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(t.Context(), h)
 	if j := l.infoAt(0, h); j.Audited != nil {
 		t.Errorf("a job that nobody audited has %v", j.Audited)
@@ -70,9 +68,7 @@ func TestAuditsAreNoted(t *testing.T) {
 
 	leak := l.noteOf(h, "leak", 0)
 	leak.Findings, leak.At, leak.Changed, leak.Unread = 2, noon.AddDate(9, 0, 0), true, []string{"insurer", "telco"}
-	if err := l.nodes[0].NoteAudit(leak, "anna"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[0].NoteAudit(leak, "anna"))
 	said := func(words string) {
 		t.Helper()
 		if j := l.infoAt(0, h); j.Audited == nil || j.Audited.String() != words || j.Audited.Person != "anna" {
@@ -80,9 +76,7 @@ func TestAuditsAreNoted(t *testing.T) {
 		}
 	}
 	said("audited 2026-11-23 12:00 UTC: leak, 2 findings, by the transcript of bank; not read: insurer, telco")
-	if err := l.nodes[0].NoteAudit(l.noteOf(h, "disclosed", 0, 1, 2), "anna"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[0].NoteAudit(l.noteOf(h, "disclosed", 0, 1, 2), "anna"))
 	const last = "audited 2026-11-23 12:00 UTC: disclosed, by the transcripts of bank, insurer, telco"
 	const changed = last + "; the transcript has changed since: audit it again"
 	said(last)
@@ -92,32 +86,22 @@ func TestAuditsAreNoted(t *testing.T) {
 
 	path := l.jobFile(0, h, TranscriptFile)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, text := range map[string][]byte{"longer": append(bytes.Clone(whole), 0), "another byte": func() []byte {
 		other := bytes.Clone(whole)
 		other[len(other)/2] ^= 1
 		return other
 	}(), "empty": {}} {
 		t.Run(what, func(t *testing.T) {
-			if err := os.WriteFile(path, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, text, 0o600))
 			said(changed)
-			if err := os.WriteFile(path, whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, whole, 0o600))
 			said(last)
 		})
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	said(changed)
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, whole, 0o600))
 	if _, err := l.nodes[0].Remove(h); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +111,7 @@ func TestAuditsAreNoted(t *testing.T) {
 
 	// a note that is damaged on the disk is none
 	l.stops[0]()
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), auditedFile), []byte("audited clean"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(path), auditedFile), []byte("audited clean"), 0o600))
 	l.start(0)
 	if all := l.nodes[0].Removed(); len(all) != 1 || all[0].Audited != nil {
 		t.Errorf("a damaged note is believed: %+v", all)
@@ -142,12 +124,8 @@ func TestATranscriptIsReadAgainOnlyWhenItMayHaveChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "transcript")
 	write := func(text string, at time.Time) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+		must(t, os.Chtimes(path, at, at))
 	}
 	var a auditNote
 	sum := func(want string, what string) {

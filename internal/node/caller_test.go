@@ -103,9 +103,7 @@ func TestCallerReachesTheHandlers(t *testing.T) {
 		seen, _ = callerOf(r.Context())
 	}))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://node/jobs", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen = self + 1
 	if handler.ServeHTTP(nil, request); seen != self {
 		t.Errorf("the handler sees user %v, want %v", seen, self)
@@ -119,33 +117,23 @@ func TestCallerReachesTheHandlers(t *testing.T) {
 // user's. A squatter who stands where older versions listened, or at that folder's name, is neither asked nor used.
 func TestSquatterAtTheSocket(t *testing.T) {
 	temporary, err := os.MkdirTemp("", "squat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer os.RemoveAll(temporary)
 	t.Setenv("TMPDIR", temporary)
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	l := newTestNetwork(t, 3, 10)
 	l.dirs[0] = filepath.Join(l.dirs[0], strings.Repeat("long-", 20))
-	if err := os.MkdirAll(l.dirs[0], 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(l.dirs[0], 0o700))
 	l.writeTables(10)
 	l.start(0)
 	n := l.nodes[0]
 	squat, err := owner.Runtime()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(squat, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Chmod(squat, 0o777))
 	if err := n.ServeSocket(t.Context()); err == nil || !strings.Contains(err.Error(), "XDG_RUNTIME_DIR") {
 		t.Errorf("with a squatter's folder: %v", err)
 	}
-	if err := os.Remove(squat); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(squat))
 	l.serveSocketOf(0)
 	if _, err := newClient(n.config.Dir, owner.Peer).Jobs(t.Context()); err != nil {
 		t.Error(err)
@@ -168,12 +156,8 @@ func TestSquatterAtTheSocket(t *testing.T) {
 func TestFolderOpenToOthers(t *testing.T) {
 	l := newTestNetwork(t, 3, 10)
 	dir := filepath.Join(l.dirs[0], "node")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.Chmod(dir, 0o755))
 	_, err := New(Config{Key: l.keys[0], Charter: inForce(t, l.charter), Transport: l.transport(0), Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), `run "chmod 700 `+dir+`"`) {
 		t.Errorf("error %v, want the command that mends it", err)

@@ -125,9 +125,7 @@ func caged(t *testing.T, q, rows int) (*testNetwork, *overheard) {
 	o := &overheard{t: t}
 	l.wrap = func(i int, transport *testnet.Transport) protocol.Transport { return &tapped{transport, o} }
 	l.dirs[1] = filepath.Join(l.dirs[1], canary+"-folder")
-	if err := os.Mkdir(l.dirs[1], 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(l.dirs[1], 0o700))
 	for _, name := range []string{"train", "test"} {
 		for i := range l.names { // ids are the same at all
 			l.writeTable(i, name, l.cageTable(i, rows))
@@ -247,9 +245,7 @@ func TestNoCellLeavesWhileAJobRuns(t *testing.T) {
 			ctx := minute(t)
 
 			_, model, err := l.propose(l.cagedTraining(head)) // a run without trouble
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			predict := l.job("predict", head+"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \""+model.String()+"\"", "")
 			if _, _, err := l.propose(predict); err != nil {
 				t.Fatal(err)
@@ -260,22 +256,16 @@ func TestNoCellLeavesWhileAJobRuns(t *testing.T) {
 				l.end(h)
 			}
 			c, err := l.nodes[0].Prepare(ctx, l.cagedTraining(head), nil) // changed after consent
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.launchAndKill(ctx, c.Hash(), 2, 6)
 			l.writeTable(1, "train", replaceCell(l.cageTable(1, 30), 3, 2, canary+"-changed"))
 			l.start(2)
 			l.awaitState(ctx, 1, c.Hash(), job.Paused)
 			l.stops[1]() // stopped, and started on a folder that lacks its table
-			if err := os.Remove(l.tablePath(1, "train")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(l.tablePath(1, "train")))
 			l.start(1)
 			l.awaitState(ctx, 1, c.Hash(), job.Paused)
-			if err := l.nodes[1].Cancel(c.Hash(), "not before the audit"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.nodes[1].Cancel(c.Hash(), "not before the audit"))
 			l.awaitState(ctx, 0, c.Hash(), job.Cancelled)
 		})
 	}
@@ -303,9 +293,7 @@ func TestNoCellOfAStreamLeaves(t *testing.T) {
 			l.wrap = func(_ int, transport *testnet.Transport) protocol.Transport { return &tapped{transport, o} }
 			for i := c.servers; i < len(l.names); i++ {
 				l.dirs[i] = filepath.Join(l.dirs[i], canary+"-folder")
-				if err := os.Mkdir(l.dirs[i], 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Mkdir(l.dirs[i], 0o700))
 			}
 			l.streams(c.servers, 60)
 			if c.algorithm == "ofmsft" {

@@ -36,9 +36,7 @@ func (l *testNetwork) relabel(label func(row int, a, y string) string) {
 func allLines(t testing.TB, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
@@ -74,17 +72,13 @@ func TestFourClasses(t *testing.T) {
 			c, err := n.Prepare(t.Context(), l.job("train", privacy+`record = "full"`,
 				activeBank+"loss = \"square\"\nfeatures = 64\niterations = 60"),
 				func(e jobs.Event) { told = append(told, e.Text) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := `target: 4 classes of column y (inferred; say target = "regression" for a number)`
 			if strings.Join(told, "\n") != want || c.Job.Parameters["classes"] != int64(4) {
 				t.Errorf("told %q, parameters %v", told, c.Job.Parameters)
 			}
 			r, err := n.Launch(t.Context(), c.Hash(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if proposer == 0 && !isSealed && !(*r.Trained.TrainError < 0.2) {
 				t.Errorf("%v of the training labels are wrong", *r.Trained.TrainError)
 			}
@@ -99,9 +93,7 @@ func TestFourClasses(t *testing.T) {
 			head := privacy + fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"telco\"\n", c.Hash())
 			single := l.serveClasses(head)
 			report, scored, err := l.propose(l.job("predict", head+`record = "full"`, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if want := int64(len(single)); isSealed && report.Known != want {
 				t.Errorf("%d rows were known, want %d", report.Known, want)
 			}
@@ -181,17 +173,13 @@ func TestFourClassesUnderEncryptedSums(t *testing.T) {
 	l.startAll()
 	const head = "privacy = \"masked\"\naggregation = \"he\"\n"
 	r, model, err := l.propose(l.job("train", head, activeBank+"features = 64\nsigma = 1.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !(*r.Trained.TrainError < 0.2) {
 		t.Errorf("%v of the training labels are wrong", *r.Trained.TrainError)
 	}
 	_, scored, err := l.propose(l.job("predict", head+fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"telco\"\n",
 		model), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if all := allLines(t, l.scoresOf("telco", scored)); len(all) != 61 || strings.Count(all[60], ",") != 6 {
 		t.Errorf("%d lines, the last %q", len(all), all[len(all)-1])
 	}
@@ -313,9 +301,7 @@ func TestNobodyElseSettlesATarget(t *testing.T) {
 		{"no target", "", "bank", jobs.Settled{Target: "\x00", Classes: 3}, `want "classification" or "regression"`},
 	} {
 		job, err := contract.ParseJob(l.job("train", "", activeBank+c.parameters))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = kind.TakeIn(job, c.party, c.settled)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: error is %v, want %q", c.name, err, c.want)

@@ -121,9 +121,7 @@ func TestWithholder(t *testing.T) {
 				l.startAll()
 				w := l.withhold(1, 2, times)
 				report, h, err := l.propose(l.cagedTraining(head + "\nrecord = \"full\""))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				w.wantOnlyAnEnd(t)
 				if got := l.sessions(h); got != uint32(times+1) || report.Sessions != got {
 					t.Errorf("%d sessions, %d in the report, want %d", got, report.Sessions, times+1)
@@ -136,9 +134,7 @@ func TestWithholder(t *testing.T) {
 				w = l.withhold(3, 0, times)
 				_, p, err := l.propose(l.job("predict", fmt.Sprintf(
 					"%s\ntable = \"test\"\nopen_to = \"bank\"\nmodel = %q\nrecord = \"full\"", head, h), ""))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				w.wantOnlyAnEnd(t)
 				l.wantWhole(p)
 				if n := len(lines(t, l.scoresOf("bank", p))); n < 60 {
@@ -167,9 +163,7 @@ func TestWithholderForEver(t *testing.T) {
 		}
 	})
 	c, err := l.nodes[0].Prepare(t.Context(), l.cagedTraining("privacy = \"masked\""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(minute(t))
 	launched := make(chan error, 1)
 	go func() {
@@ -199,9 +193,7 @@ func TestWithholderForEver(t *testing.T) {
 	}
 	for session := range uint32(3) {
 		e, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeDone, Session: session + 1, Parts: parts})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := l.nodes[2].signEnding(s, e); !faults.WithCode(fault.CodeUnsigned)(err) {
 			t.Errorf("asked to sign that session %d ended well, it says %v", session+1, err)
 		}
@@ -219,21 +211,15 @@ func TestWithholderCutsItsTranscript(t *testing.T) {
 	l.startAll()
 	l.withhold(1, -1, 1)
 	_, h, err := l.propose(l.cagedTraining("privacy = \"masked\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(minute(t), h)
 	path := l.jobFile(1, h, TranscriptFile)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const recordSize = 160
 	records := len(text) / recordSize
 	for _, n := range []int{0, 5, 20, records / 2, 3 * records / 4} {
-		if err := os.WriteFile(path, text[:recordSize*(1+n)], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, text[:recordSize*(1+n)], 0o600))
 		if r := l.audit(h); r.Verdict != audit.Unverifiable {
 			t.Errorf("with %d of %d records of insurer's the verdict is %s: %s", n, records, r.Verdict, r.Summary)
 		}
@@ -259,9 +245,7 @@ func TestWithholderOfAServedRow(t *testing.T) {
 	if _, err := l.nodes[0].ScoreRow(ctx, h, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-launched; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-launched)
 	w.wantOnlyAnEnd(t)
 	l.wantWhole(h)
 }
@@ -277,9 +261,7 @@ func TestKilledAtTheLastSignatures(t *testing.T) {
 				l.startAll()
 				ctx := minute(t)
 				c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"", smallJob), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				killed := l.killAtTheEnd(victim, frame)
 				go l.nodes[0].Launch(l.lives[0], c.Hash(), nil)
 				l.awaitKill(ctx, killed)

@@ -177,13 +177,9 @@ func TestCollectorReadsCells(t *testing.T) {
 	ctx := minute(t)
 	for i := range 4 {
 		model, ended := c.train(ctx, uint64(i), "square")
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-ended)
 		scored, ended := c.score(ctx, model)
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-ended)
 		c.read(scored)
 		t.Logf("%d models: %.0f %% of the cells are right", i+1, 100*c.right(50))
 	}
@@ -209,15 +205,11 @@ func TestCollectorIsStopped(t *testing.T) {
 	var models []keys.Hash
 	for i := range 2 { // trainings with the square loss tell nothing of a row
 		model, ended := c.train(ctx, uint64(i), "square")
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-ended)
 		models = append(models, model)
 	}
 	scored, ended := c.score(ctx, models[0])
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	c.read(scored)
 	second, ended := c.score(ctx, models[1])
 	if got, want := <-waits, "row_bits: the job has 20 bits of a row, with the jobs before it, the rule wants at most 2, "+
@@ -256,9 +248,7 @@ func TestCollectorOfTrainingsIsStopped(t *testing.T) {
 	const trainings = consent.StandardTrainings
 	for draw := range uint64(trainings) {
 		_, ended := c.train(ctx, draw, "logistic")
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-ended)
 	}
 	last, ended := c.train(ctx, trainings, "logistic")
 	if got, want := <-waits, "trainings_30_days: the job has 5"; !strings.Contains(got, want) {

@@ -25,14 +25,10 @@ func TestWhoElseHasConsentedIsKnownBySignature(t *testing.T) {
 		t.Errorf("before anybody has signed %v have consented", got)
 	}
 	sign := func(i int) {
-		if err := c.AddSignature(l.keys[i].ID(), l.keys[i].Sign(c.Domain, c.Body)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.AddSignature(l.keys[i].ID(), l.keys[i].Sign(c.Domain, c.Body)))
 	}
 	sign(0)
-	if err := ask(string(c.Document.Text())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ask(string(c.Document.Text())))
 	if got := shown(); !slices.Equal(got, []string{"bank"}) {
 		t.Errorf("with the bank's signature %v have consented", got)
 	}
@@ -51,27 +47,17 @@ func TestWhoElseHasConsentedIsKnownBySignature(t *testing.T) {
 	before := string(c.Document.Text())
 	for range 3 {
 		stranger, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.AddSignature(stranger.ID(), stranger.Sign(c.Domain, c.Body)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, c.AddSignature(stranger.ID(), stranger.Sign(c.Domain, c.Body)))
 	}
-	if err := ask(string(c.Document.Text())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ask(string(c.Document.Text())))
 	if got := shown(); !slices.Equal(got, []string{"bank"}) {
 		t.Errorf("with three strangers' signatures %v have consented", got)
 	}
-	if err := ask(before); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ask(before))
 
 	sign(3)
-	if err := ask(string(c.Document.Text())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, ask(string(c.Document.Text())))
 	if got := shown(); !slices.Equal(got, []string{"bank", "retailer"}) {
 		t.Errorf("with two signatures %v have consented", got)
 	}

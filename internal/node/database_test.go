@@ -21,19 +21,13 @@ func TestADatabaseThatChangedAfterConsentPausesTheJob(t *testing.T) {
 	t.Parallel() // it waits for the most part
 	l := newTestNetwork(t, 4, 50)
 	file, err := os.Open(l.tablePath(2, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close()
 	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "retailer.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	run := func(statement string) {
 		if _, err := db.Exec(statement); err != nil {
@@ -45,9 +39,7 @@ func TestADatabaseThatChangedAfterConsentPausesTheJob(t *testing.T) {
 		run("INSERT INTO train VALUES ('" + strings.Join(row, "', '") + "')")
 	}
 	table, err := dataset.Read(l.tablePath(2, "train"), dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	consented := table.Sum
 	l.sources = map[int]string{2: "sqlite:" + path + "?query=SELECT * FROM train"}
 	l.startAll()
@@ -55,9 +47,7 @@ func TestADatabaseThatChangedAfterConsentPausesTheJob(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changed, named, consents := false, false, 0
 	l.watch(2, func(e jobs.Event) {
 		if strings.HasPrefix(e.Text, "paused: sqlite:") && strings.Contains(e.Text, "retailer.db changed after consent: its "+

@@ -17,9 +17,7 @@ func TestNoJobEndsWithoutAReason(t *testing.T) {
 	c := l.proposed(l.job("train", "", activeBank+"features = 8"), 1)
 	l.serveSocketOf(1)
 	client, err := NewClient(l.folder(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	long := strings.Repeat("x", contract.MaxReason+1)
 	for reason, want := range map[string]string{"": "the reason is empty", " \t\n": "the reason is empty",
 		long: "the reason has 201 bytes, at most 200 are told"} {

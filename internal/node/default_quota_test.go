@@ -29,9 +29,7 @@ func TestADefaultQuotaStopsNothingThatIsOn(t *testing.T) {
 	if err := errors.Join(n.disk.free(), n.disk.write(1)); err != nil {
 		t.Errorf("with room: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(n.config.Dir, "filler"), make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(n.config.Dir, "filler"), make([]byte, 1<<20), 0o600))
 	l.stops[1]() // it looks at its quota now and then
 	n.disk.quota = 1 << 20
 	if err := n.disk.free(); !faults.WithCode(fault.CodeDisk)(err) || !strings.Contains(err.Error(),
@@ -50,16 +48,12 @@ func TestADefaultQuotaStopsNothingThatIsOn(t *testing.T) {
 // TestAFolderThatIsLargeAlreadyHasSpace: a default quota never begins near its end, however full the disk is.
 func TestAFolderThatIsLargeAlreadyHasSpace(t *testing.T) {
 	d := newFolder(t.TempDir(), 0, nil)
-	if err := os.WriteFile(filepath.Join(d.dir, "large"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(d.dir, "large"), nil, 0o600))
 	const size = 1 << 50 // in name alone: more than any disk has
 	if err := os.Truncate(filepath.Join(d.dir, "large"), size); err != nil {
 		t.Skip(err)
 	}
-	if err := d.setDefault(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.setDefault())
 	if now, err := d.measure(); err != nil || now.Low() {
 		t.Errorf("at its start the folder has %+v, %v", now, err)
 	}

@@ -60,31 +60,21 @@ func TestPayloadsAreKeptAsLongAsThePolicySays(t *testing.T) {
 	l.now = func() time.Time { return noon.AddDate(0, 0, int(days.Load())) }
 	l.startAll()
 	_, ended, err := l.propose(l.job("train", "record = \"full\"", activeBank+"features = 8"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(minute(t), ended)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "record = \"full\"\nexpires = \"2000h\"", activeBank+"features = 8"),
 		nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	open := c.Hash() // it waits for its launch
-	if err := os.Mkdir(l.jobFile(0, open, PayloadFolder), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(l.jobFile(0, open, PayloadFolder), 0o700))
 	ofShard := filepath.Join(shards.Path(1, 2), shards.PayloadFolder)
 	for i := range l.names {
-		if err := os.MkdirAll(l.jobFile(i, ended, ofShard), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(l.jobFile(i, ended, ofShard), 0o700))
 	}
 	days.Store(29)
-	if err := errors.Join(l.nodes[0].tidy(), l.nodes[1].tidy()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(l.nodes[0].tidy(), l.nodes[1].tidy()))
 	for i := range l.names {
 		for _, folder := range []string{PayloadFolder, ofShard} {
 			if _, err := os.Stat(l.jobFile(i, ended, folder)); err != nil {
@@ -124,14 +114,10 @@ func TestADeletionThatWasCutShort(t *testing.T) {
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "record = \"full\"",
 		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	folder := l.jobFile(0, h, PayloadFolder)
 	l.restart(0, h, func(string) {
-		if err := os.Rename(folder, folder+".tmp"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(folder, folder+".tmp"))
 	})
 	if _, err := os.Stat(folder + ".tmp"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what was to be deleted is there after a start: %v", err)
@@ -144,9 +130,7 @@ func TestTheOwnerIsWarnedBeforeTheWall(t *testing.T) {
 	d := &folder{dir: t.TempDir(), quota: 1000, log: slog.New(slog.NewTextHandler(&out, nil))}
 	fill := func(bytes, warnings int, refused bool) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(d.dir, "file"), make([]byte, bytes), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(d.dir, "file"), make([]byte, bytes), 0o600))
 		err := d.free()
 		if (err != nil) != refused {
 			t.Errorf("with %d bytes: %v", bytes, err)
@@ -208,21 +192,13 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 	})
 	l.startAll()
 	old, err := l.nodes[0].Prepare(minute(t), l.job("train", "", activeBank+"features = 8"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.nodes[0].Cancel(old.Hash(), "another comes"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, l.nodes[0].Cancel(old.Hash(), "another comes"))
 	const left = 150_000
 	now, err := l.nodes[0].Disk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	filler := filepath.Join(l.nodes[0].config.Dir, "filler")
-	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filler, make([]byte, 8<<20), 0o600))
 	l.quotas = map[int]int64{0: now.Used + 8<<20 + left}
 	l.restart(0, old.Hash(), nil)
 
@@ -230,9 +206,7 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 	defer cancel()
 	text := l.job("train", "record = \"full\"", activeBank+"loss = \"square\"\nfeatures = 64")
 	c, err := l.nodes[0].Prepare(ctx, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ended := l.launched(ctx, 0, c.Hash())
 	l.awaitPause(ctx, 0, c.Hash(), "of its quota of ")
 	select {
@@ -244,9 +218,7 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 		t.Errorf("the folder has %+v, %v", now, err)
 	}
 	// At the wall: nothing new, and nothing of others.
-	if err := os.WriteFile(filler, make([]byte, 8<<20+left), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filler, make([]byte, 8<<20+left), 0o600))
 	if _, err := l.nodes[0].Prepare(ctx, text, nil); err == nil || !strings.Contains(err.Error(), "hanse remove JOB") {
 		t.Errorf("a new job at the wall: %v", err)
 	}
@@ -255,12 +227,8 @@ func TestAJobAtTheWallGoesOnWhenThereIsSpace(t *testing.T) {
 		t.Errorf("another's new job at the wall: %v", err)
 	}
 	l.mustRemove(0, old.Hash())
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filler))
+	must(t, <-ended)
 	if l.sessions(c.Hash()) < 2 {
 		t.Error("the job never came to the wall")
 	}
@@ -274,9 +242,7 @@ func TestANodeWhoseFolderIsAnothersStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newFolder(filepath.Join(t.TempDir(), "node"), 0, slog.New(slog.DiscardHandler))
-			if err := os.Mkdir(d.dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(d.dir, 0o700))
 			var err error
 			if d.own, err = os.Stat(d.dir); err != nil {
 				t.Fatal(err)
@@ -289,9 +255,7 @@ func TestANodeWhoseFolderIsAnothersStops(t *testing.T) {
 			if err := d.watch(ctx, time.Millisecond); err != nil {
 				t.Fatalf("its own folder: %v", err)
 			}
-			if err := errors.Join(os.Rename(d.dir, d.dir+".old"), put(d.dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Rename(d.dir, d.dir+".old"), put(d.dir)))
 			err = d.watch(t.Context(), time.Millisecond)
 			if err == nil || !strings.Contains(err.Error(), "is not the one any more that it was started with") {
 				t.Errorf("error %v", err)

@@ -27,13 +27,9 @@ func TestEdgesAskNothing(t *testing.T) {
 		job.Parameters = maps.Clone(c.Job.Parameters)
 		job.Parameters["edges"] = edges
 		text, err := job.Text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d, err := l.nodes[1].serveDescribe(l.keys[0].ID(), describeRequest{Job: string(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return fmt.Sprintf("%+v", d.Facts)
 	}
 	want := told(map[string]any{})
@@ -75,9 +71,7 @@ func TestCellsAreNotCounted(t *testing.T) {
 		job.Parameters = maps.Clone(c.Job.Parameters)
 		job.Parameters["min_cell"] = int64(minCell)
 		text, err := job.Text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d, err := l.nodes[1].serveDescribe(l.keys[0].ID(), describeRequest{Job: string(text)})
 		return d.Facts.Bins, err
 	}

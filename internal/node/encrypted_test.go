@@ -35,9 +35,7 @@ func TestEncryptedAndMaskedJobsEndInTheSameModel(t *testing.T) {
 			l.bothHaveLabels()
 			l.startAll()
 			_, masked, err := l.propose(l.job("train", "", c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			encrypted := l.trainWithPhasesOf(masked, l.job("train", encryptedHead, c.parameters))
 			for i := range l.names {
 				if a, b := l.modelText(i, masked), l.modelText(i, encrypted); a != b {
@@ -127,22 +125,16 @@ func TestEncryptedPredictionsScoreAndServe(t *testing.T) {
 	l := newTestNetwork(t, 3, 100)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"insurer\"\n", model)
 	masked, _, err := l.propose(l.job("predict", strings.ReplaceAll(head, "insurer", "bank"), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := scoresByID(t, masked.Scores)
 	for id, line := range want { // the label holder alone has probabilities
 		want[id] = strings.Join(strings.Split(line, ",")[:3], ",")
 	}
 	_, scored, err := l.propose(l.job("predict", encryptedHead+head, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for id, line := range scoresByID(t, l.jobFile(1, scored, "scores.csv")) {
 		if !sameScore(line, want[id]) {
 			t.Errorf("encrypted sums score %q, masked ones %q", line, want[id])
@@ -199,9 +191,7 @@ func TestAKilledPartyOfAnEncryptedJobResumes(t *testing.T) {
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", encryptedHead,
 		activeBank+"features = 1024\nsigma = 1.0\nloss = \"logistic\"\niterations = 5"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.launchAndKill(ctx, contract.Hash(), 2, 20)
 	l.start(2)
 	l.awaitDone(ctx, contract.Hash())
@@ -216,9 +206,7 @@ func TestSummaryOfAnEncryptedJob(t *testing.T) {
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(),
 		l.job("train", "aggregation = \"he\"", activeBank+"features = 256\nsigma = 1.0"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := strings.Join(strings.Fields(summaryOf(t, c, "telco")), " ")
 	for _, want := range []string{
 		"privacy masked, encrypted sums along a tree, 600 rows",

@@ -51,9 +51,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 			l.policy = nil
 			l.startAll()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			launched := make(chan error, 1)
 			go func() {
 				_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
@@ -64,9 +62,7 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 				t.Fatal(err)
 			}
 			l.awaitState(ctx, 2, c.Hash(), job.Proposed)
-			if err := l.nodes[by].Cancel(c.Hash(), "another\ttable"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.nodes[by].Cancel(c.Hash(), "another\ttable"))
 			want := job.Cancelled
 			if by == 2 {
 				want = job.Refused
@@ -98,18 +94,14 @@ func TestAnyPartyEndsAJob(t *testing.T) {
 			l.startAll()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"logistic\"\nfeatures = "+
 				"4096\niterations = 200"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			launched := make(chan error, 1)
 			go func() {
 				_, err := l.nodes[0].Launch(ctx, c.Hash(), nil)
 				launched <- err
 			}()
 			<-on
-			if err := l.nodes[by].Cancel(c.Hash(), "enough"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.nodes[by].Cancel(c.Hash(), "enough"))
 			for i := range l.nodes {
 				l.awaitState(ctx, i, c.Hash(), job.Cancelled)
 			}
@@ -158,17 +150,13 @@ func TestAMemberThatWasAwayLearnsOfTheEnd(t *testing.T) {
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
 	l.awaitState(ctx, 1, c.Hash(), job.Proposed)
 	l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
-	if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].Cancel(c.Hash(), "no"))
 	l.awaitState(ctx, 0, c.Hash(), job.Refused)
 	l.net.Kill(l.keys[1].ID())
 	l.stops[1]()
@@ -188,9 +176,7 @@ func TestProposalsExpire(t *testing.T) {
 	l.now = func() time.Time { return now }
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "expires = \"72h\"", activeBank+"features = 16"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	launched := make(chan error, 1)
 	go func() {
 		_, err := l.nodes[0].Launch(l.lives[0], c.Hash(), nil)
@@ -224,9 +210,7 @@ func TestDoneIsDone(t *testing.T) {
 	l := newTestNetwork(t, 3, 60)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(ctx, h)
 	before := l.models(h)
 	l.net.Kill(l.keys[0].ID())
@@ -292,16 +276,12 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go l.nodes[0].Launch(ctx, c.Hash(), nil)
 	l.awaitState(ctx, 2, c.Hash(), job.Proposed)
 	forged := func(e contract.Ending) []byte {
 		made, err := contract.NewEnding(c, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		made.Sign(l.keys[1])
 		return made.Text()
 	}
@@ -326,9 +306,7 @@ func TestNobodyEndsAJobInAnothersName(t *testing.T) {
 	}
 	// Nor does a member learn of a job that it is no party of.
 	stranger, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := l.nodes[2].serveStanding(stranger.ID(), standingRequest{c.Hash()}); err == nil ||
 		err.Error() != "has no job with contract "+c.Hash().Short() {
 		t.Errorf("a stranger is told %v", err)
@@ -350,9 +328,7 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 			l.policy = nil
 			l.startAll()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 16"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h := c.Hash()
 			launched := make(chan error, 1)
 			go func() {
@@ -363,9 +339,7 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 			l.awaitState(ctx, 2, h, job.Proposed)
 			l.net.Kill(l.keys[2].ID())
 			l.stops[2]()
-			if err := damage(l.jobFile(2, h, job.RecordFile)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, damage(l.jobFile(2, h, job.RecordFile)))
 			l.start(2)
 			s, ok := l.nodes[2].job(h)
 			if !ok || s.State() != job.Proposed || !strings.Contains(s.Record().Reason, "damaged") {
@@ -378,9 +352,7 @@ func TestNoSignatureWithoutARecordOfConsent(t *testing.T) {
 					method = methodStart
 				}
 				data, err := cbor.Marshal(request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				answer, fault := l.nodes[2].handle(ctx, l.keys[0].ID(), method, data)
 				var consent consentResponse
 				if answer != nil {
@@ -420,35 +392,25 @@ func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
 		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(ctx, h)
 	_, earlier, err := l.propose(l.job("train", "privacy = \"sealed\"",
 		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\niterations = 8\nlambda = 0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := "privacy = \"sealed\"\ntable = \"test\"\nopen_to = \"bank\"\nmodel = \"" + h.String() + "\""
 	for i, name := range l.names {
 		path := l.jobFile(i, h, jobs.ModelFile)
 		right, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		other, err := vault.ReadFile(l.jobFile(i, earlier, jobs.ModelFile), earlier)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for what, bytes := range map[string][]byte{
 			"a flipped bit": func() []byte { b := append([]byte{}, right...); b[len(b)/2] ^= 4; return b }(),
 			"empty":         {},
 			// A part that is whole, in an envelope that fits: only what all signed for tells it from the right one.
 			"another training's": vault.Envelope(h, jobs.ModelFile, other),
 		} {
-			if err := os.WriteFile(path, bytes, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, bytes, 0o600))
 			_, _, err := l.propose(l.job("predict", head, ""))
 			if err == nil || !strings.Contains(err.Error(), "damaged") || i == 0 &&
 				!strings.Contains(err.Error(), jobs.ModelFile) ||
@@ -457,9 +419,7 @@ func TestADamagedModelPartIsNamedBeforeARowIsScored(t *testing.T) {
 				t.Errorf("%s at %s: the prediction ends with %v", what, name, err)
 			}
 		}
-		if err := os.WriteFile(path, right, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, right, 0o600))
 	}
 	if _, _, err := l.propose(l.job("predict", head, "")); err != nil {
 		t.Errorf("with the right parts back: %v", err)
@@ -483,9 +443,7 @@ func TestAWrongClockEndsNobodysProposals(t *testing.T) {
 	l.policy = nil
 	l.startAll()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "expires = \"72h\"", activeBank+"features = 16"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	day := 24 * time.Hour
 	for _, try := range []struct {
 		name    string
@@ -524,9 +482,7 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 			l := newTestNetwork(t, 3, 60)
 			l.startAll()
 			_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.awaitDone(ctx, h)
 			before := l.models(h)
 			for i := range l.nodes { // as if nobody had heard of the end
@@ -534,9 +490,7 @@ func TestAPartThatIsDamagedBeforeAllSignIsMadeAnew(t *testing.T) {
 				l.stops[i]()
 				l.forgetEnd(i, h)
 			}
-			if err := flipBit(l.jobFile(party, h, job.Draft(1)), 200); err != nil {
-				t.Fatal(err)
-			}
+			must(t, flipBit(l.jobFile(party, h, job.Draft(1)), 200))
 			for i := range l.nodes {
 				l.start(i)
 			}
@@ -559,17 +513,13 @@ func TestAListenerMayAct(t *testing.T) {
 	l := newTestNetwork(t, 3, 60)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"features = 16"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(ctx, h)
 	for i := range l.nodes {
 		l.stops[i]()
 	}
 	l.forgetEnd(1, h)
-	if err := flipBit(l.jobFile(1, h, job.Draft(1)), 200); err != nil {
-		t.Fatal(err)
-	}
+	must(t, flipBit(l.jobFile(1, h, job.Draft(1)), 200))
 	started, said := make(chan bool), make(chan error, 1)
 	l.watch(1, func(e jobs.Event) {
 		if strings.Contains(e.Text, "set aside") {

@@ -72,9 +72,7 @@ func TestFeaturesOnADiskThatIsFull(t *testing.T) {
 	mu.Lock()
 	full = false
 	mu.Unlock()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	l.wantNoRows(h)
 }
 
@@ -95,17 +93,13 @@ func TestFeaturesOfAKilledNode(t *testing.T) {
 	path := <-killed
 	l.net.Kill(l.keys[2].ID())
 	l.stops[2]()
-	if err := os.WriteFile(path, []byte("what a killed process leaves"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("what a killed process leaves"), 0o600))
 	l.faults[2] = nil
 	l.start(2)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file that was left: %v", err)
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	l.wantNoRows(h)
 }
 
@@ -126,9 +120,7 @@ func TestFeaturesOfACancelledJob(t *testing.T) {
 	<-written
 	err := l.nodes[0].Cancel(h, "no longer wanted")
 	close(cancelled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := <-ended; err == nil {
 		t.Fatal("the job was done before it was cancelled")
 	}

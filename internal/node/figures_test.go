@@ -22,13 +22,9 @@ func countWrong(t *testing.T, scores, table string) (rows, wrong int) {
 	t.Helper()
 	read := func(path string) [][]string {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return lines
 	}
 	lines := read(table)
@@ -57,9 +53,7 @@ func TestFigures(t *testing.T) {
 			l.startAll()
 			head := fmt.Sprintf("privacy = %q\n", privacy)
 			trained, h, err := l.propose(l.job("train", head, activeBank+"loss = \"square\"\nfeatures = 64\nlambda = 1e-3"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			switch f := trained.Figures; {
 			case privacy == "sealed" && f != nil:
 				t.Errorf("a sealed training has figures %+v of scores that open to nobody", f)
@@ -78,9 +72,7 @@ func TestFigures(t *testing.T) {
 			predict := func(more string) (*jobs.Report, keys.Hash) {
 				t.Helper()
 				r, scored, err := l.propose(l.job("predict", head+fmt.Sprintf("model = %q\ntable = \"test\"\n%s", h, more), ""))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return r, scored
 			}
 			report, _ := predict("open_to = \"bank\"\n")
@@ -108,13 +100,9 @@ func TestFigures(t *testing.T) {
 			}
 			report, _ = predict(again)
 			data, err := os.ReadFile(report.Scores)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, line := range lines[1:] {
 				p, err := strconv.ParseFloat(line[3], 64)
 				if line[2] != b.Classes[1] || err != nil || !(p >= 0 && p <= 1) {
@@ -134,9 +122,7 @@ func TestFigures(t *testing.T) {
 					fmt.Fprintf(&text, "%s,%s\n", line[0], b.Classes[i%2])
 				}
 			}
-			if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, text.Bytes(), 0o600))
 			f, err := l.nodes[0].columns.FiguresOf(h, "test", file, data, nil)
 			if err != nil || f.Binary.Rows != 50 || f.Binary.Positives != 25 {
 				t.Errorf("figures %+v (%v) of 50 rows, half of them of each class", f, err)
@@ -151,9 +137,7 @@ func TestFiguresOfNumbers(t *testing.T) {
 	l := newTestNetwork(t, 3, 200)
 	l.startAll()
 	r, _, err := l.propose(l.job("train", "", activeBank+"target = \"regression\"\nfeatures = 64\nlambda = 1e-3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := r.Figures.Numbers
 	if n == nil || math.Abs(n.RMSE.Value-*r.Trained.TrainError) > 1e-9 || n.R2 == nil || len(r.Figures.Against) != 3 {
 		t.Errorf("figures %+v, training error %v", r.Figures, *r.Trained.TrainError)
@@ -168,18 +152,14 @@ func TestFiguresOfClasses(t *testing.T) {
 	l.relabel(fourLabels)
 	l.startAll()
 	trained, h, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64\nlambda = 1e-3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := trained.Figures
 	if f == nil || f.Several == nil || math.Abs(f.Several.Error.Value-*trained.Trained.TrainError) > 1e-12 ||
 		len(f.Against) != 3 {
 		t.Fatalf("figures %+v, training error %v", f, *trained.Trained.TrainError)
 	}
 	report, _, err := l.propose(l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", h), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows, wrong := countWrong(t, report.Scores, l.tablePath(0, "test"))
 	s := report.Figures.Several
 	if s.Rows != rows || math.Abs(s.Error.Value-float64(wrong)/float64(rows)) > 1e-12 {
@@ -190,9 +170,7 @@ func TestFiguresOfClasses(t *testing.T) {
 		t.Errorf("guessing is wrong for %v, and no class has half of the rows", guess.Error)
 	}
 	data, err := os.ReadFile(report.Scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := l.nodes[0].columns.FiguresOf(h, "test", "", data, nil)
 	if err != nil || again.Several.Error.Value != s.Error.Value {
 		t.Errorf("of the scores file the error is %+v (%v), want %v", again, err, s.Error)
@@ -206,21 +184,15 @@ func TestDamagedDecision(t *testing.T) {
 	l := newTestNetwork(t, 3, 100)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64\nlambda = 1e-3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := l.nodes[0].columns.SetRule(h, figures.Rule{Kind: figures.Given, Amount: -1000}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{columns.DecisionFile, columns.AloneFile} {
-		if err := os.WriteFile(l.jobFile(0, h, name), []byte("damaged"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(l.jobFile(0, h, name), []byte("damaged"), 0o600))
 	}
 	r, _, err := l.propose(l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", h), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if b := r.Figures.Binary; b.Threshold != 0 || len(r.Figures.Against) != 0 {
 		t.Errorf("threshold %v, against %+v: want the model's own threshold, and nothing to hold it against", b.Threshold,
 			r.Figures.Against)

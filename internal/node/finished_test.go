@@ -88,9 +88,7 @@ func read(t testing.TB, dir string) map[string][]byte {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -105,9 +103,7 @@ func write(t testing.TB, dir string, files map[string][]byte) {
 		} else if err == nil {
 			err = os.WriteFile(path, data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -130,9 +126,7 @@ func trainedNetwork(t testing.TB, rows int, head, parameters string) (*testNetwo
 		l := newTestNetwork(t, 4, rows)
 		l.startAll()
 		_, h, err := l.propose(l.job("train", head, activeBank+parameters))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return l, h
 	})
 }

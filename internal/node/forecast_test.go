@@ -68,15 +68,11 @@ func TestForecastsOfBytes(t *testing.T) {
 			l := newTestNetwork(t, 4, 300)
 			l.startAll()
 			_, h, err := l.propose(l.job("train", c.head, activeBank+"features = 64\n"+c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.forecastHolds(t, h)
 			head := c.head + "\ntable = \"test\"\nmodel = \"" + h.String() + "\"\nopen_to = \"bank\""
 			_, h, err = l.propose(l.job("predict", head, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.forecastHolds(t, h)
 		})
 	}
@@ -101,9 +97,7 @@ func TestForecastsOfAlignments(t *testing.T) {
 			}
 			l.startAll()
 			_, h, err := l.propose(l.align("customers", "train", parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := 0
 			for person := range people.people {
 				if people.common(person) {
@@ -127,9 +121,7 @@ func TestForecastsOfClientsJobs(t *testing.T) {
 	l.streams(1, 60)
 	l.startAll()
 	_, h, err := l.propose(l.servedJob("pofmkl", 1, "privacy = \"masked\"", smallPOFMKL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, n := range l.nodes {
 		s, _ := n.job(h)
 		<-s.Final()
@@ -161,9 +153,7 @@ func TestForecastsOutliveTheirNode(t *testing.T) {
 		t.Fatalf("forecast is %+v, was %+v", after.forecast, before.forecast)
 	}
 	l.stops[1]()
-	if err := flipBit(before.vault.Path(forecastFile), 200); err != nil {
-		t.Fatal(err)
-	}
+	must(t, flipBit(before.vault.Path(forecastFile), 200))
 	l.start(1)
 	after, ok = l.nodes[1].job(c.Hash())
 	if !ok || after.forecast != nil || after.State().Final() {
@@ -204,9 +194,7 @@ func TestForecastsOfShards(t *testing.T) {
 			l.startAll()
 			head := fmt.Sprintf("privacy = %q\nshards = %d\n", c.privacy, c.shards)
 			h, w, err := l.proposeInShards(l.job("train", head, activeBank+c.parameters), c.shards, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w.wantDone()
 			for _, r := range l.forecastHolds(t, h) {
 				if slices.ContainsFunc(r.Egress, func(e jobs.Egress) bool { return e.Kind == "angles" && e.Bytes > 0 }) !=
@@ -218,9 +206,7 @@ func TestForecastsOfShards(t *testing.T) {
 			head = fmt.Sprintf("privacy = %q\nshards = %d\n", c.privacy, scored)
 			head += "table = \"test\"\nopen_to = \"bank\"\nmodel = \"" + h.String() + "\""
 			h, w, err = l.proposeInShards(l.job("predict", head, ""), scored, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w.wantDone()
 			l.forecastHolds(t, h)
 		})

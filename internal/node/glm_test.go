@@ -51,30 +51,22 @@ func TestScorecards(t *testing.T) {
 			l := newTestNetwork(t, 4, 400)
 			if c.idle > 0 {
 				for _, name := range []string{"train", "test"} {
-					if err := os.Remove(l.tablePath(c.idle, name)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.Remove(l.tablePath(c.idle, name)))
 				}
 				l.idle = c.idle
 			}
 			l.startAll()
 			parameters := "active = [\"bank\"]\nlabel = \"y\"\niterations = 40\n" + c.parameters
 			_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"\nrecord = \"full\"", parameters)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.wantVerdict(h, c.verdict)
 			var models []*fdskl.Model
 			for i, n := range l.nodes {
 				m, err := ReadModel(filepath.Join(n.config.Dir, "jobs", h.String()))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				models = append(models, m)
 				card, err := ownmodel.CardOf(m, m.Names[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				known := len(card.Rows) > 0 && card.Rows[len(card.Rows)-1].Points != nil
 				if (m.ZScores != nil) != c.cards[i] || known && card.Rows[len(card.Rows)-1].Z == nil {
 					t.Errorf("%s has the z-scores %v", m.Names[i], m.ZScores)
@@ -85,9 +77,7 @@ func TestScorecards(t *testing.T) {
 			}
 			head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = \"sealed\"\n", h, c.openTo)
 			_, scored, err := l.propose(glm(l.job("predict", head, "")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, want := lines(t, l.scoresOf(c.openTo, scored)), l.cardScores(models)
 			for j, line := range got {
 				f, err := strconv.ParseFloat(strings.Split(line, ",")[1], 64)
@@ -140,14 +130,10 @@ func TestScorecardsServe(t *testing.T) {
 	l.startAll()
 	parameters := "active = [\"bank\"]\nlabel = \"y\""
 	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", parameters)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = \"sealed\"\nrequests = 3\n", h)
 	c, err := l.nodes[0].Prepare(t.Context(), glm(l.job("predict", head, "")), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan *jobs.Report, 1)
 	go func() {
 		r, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil)
@@ -157,9 +143,7 @@ func TestScorecardsServe(t *testing.T) {
 		served <- r
 	}()
 	first, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "r00007")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := l.nodes[0].ScoreRow(t.Context(), c.Hash(), "r00007")
 	if err != nil || strings.Join(first, ",") != strings.Join(again, ",") {
 		t.Errorf("the row again is %v (%v), first it was %v", again, err, first)
@@ -209,15 +193,11 @@ func TestAScorecardOfNumbers(t *testing.T) {
 			cells := strings.Split(row, ",")
 			text += fmt.Sprintf("%s,%s,%v\n", cells[0], cells[1], float64(i%17)*1.5)
 		}
-		if err := os.WriteFile(l.tablePath(0, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(l.tablePath(0, name), []byte(text), 0o600))
 	}
 	l.startAll()
 	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := ReadModel(filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
 	if err != nil || m.Params.Target != fdskl.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
 		t.Errorf("the model is %+v (%v)", m, err)
@@ -294,14 +274,10 @@ func TestProbabilitiesOfAScorecardAreItsOwn(t *testing.T) {
 	}
 	l.startAll()
 	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"train\"\nopen_to = \"telco\"\nprivacy = \"sealed\"\n", h)
 	_, scored, err := l.propose(glm(l.job("predict", head, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sum := 0.0
 	for _, line := range lines(t, l.scoresOf("telco", scored)) {
 		p, err := strconv.ParseFloat(strings.Split(line, ",")[3], 64)

@@ -31,9 +31,7 @@ func newGlutton(t *testing.T, has int64, policy *consent.Policy) glutton {
 	l.memory, l.policy = map[int]int64{0: has}, policy
 	l.startAll()
 	c, err := l.nodes[1].Prepare(t.Context(), l.job("train", "privacy = \"masked\"", gluttonsJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return glutton{l, c}
 }
 
@@ -65,9 +63,7 @@ func TestGlutton(t *testing.T) {
 			t.Errorf("with %d bytes and max_memory = %q: signed %v, %v", tc.has, tc.most, r.Signature != nil, err)
 		}
 		e, err := g.l.nodes[0].Explain(g.c.Hash())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if why := e.Judgement.Why(); !tc.signed && !strings.Contains(why, "max_memory: the job has 2148.3 MB") {
 			t.Errorf("with %d bytes and max_memory = %q the owner reads %q", tc.has, tc.most, why)
 		}
@@ -106,9 +102,7 @@ func TestAPersonConsentsToAGlutton(t *testing.T) {
 	if j := g.l.infoAt(0, g.c.Hash()); !j.Held || j.Next != "hanse resume trial" {
 		t.Errorf("the list has held %v, next %q", j.Held, j.Next)
 	}
-	if err := n.Resume(g.c.Hash()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Resume(g.c.Hash()))
 	if r, err := g.asks(); err != nil || r.Signature == nil {
 		t.Errorf("after hanse resume: %+v, %v", r, err)
 	}
@@ -213,9 +207,7 @@ func TestDeadlyJob(t *testing.T) {
 	l.stops[0]() // a start that is no death changes nothing
 	l.start(0)
 	l.awaitPause(ctx, 0, h, "this node died in this job's session; hanse resume trial")
-	if err := l.nodes[0].Resume(h); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[0].Resume(h))
 	l.awaitDone(ctx, h)
 }
 
@@ -241,9 +233,7 @@ func TestDeathsAreCounted(t *testing.T) {
 		return s.Record().Deaths
 	}
 	checkpoint := func(n int) {
-		if err := s.vault.Save("iteration-0", make([]byte, n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.vault.Save("iteration-0", make([]byte, n)))
 	}
 	if d := die(job.Paused, false); d.InAll != 0 {
 		t.Errorf("a session that ended in good order counts: %+v", d)

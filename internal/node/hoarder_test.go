@@ -105,17 +105,11 @@ func TestHoarderWithdraws(t *testing.T) {
 			t.Fatalf("contract %d is not signed: %v", i, h.codes)
 		}
 		c, err := contract.ParseContract([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e, err := contract.NewEnding(c, contract.Ending{Outcome: contract.OutcomeCancelled, By: "telco", Reason: "no"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		e.Sign(h.l.keys[2])
-		if err := h.ask(methodEnd, endingRequest{c.Hash(), e.Text()}, new(endingResponse)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.ask(methodEnd, endingRequest{c.Hash(), e.Text()}, new(endingResponse)))
 	}
 	if n := h.l.folders(1); n != maxEndedEach {
 		t.Errorf("%d folders of jobs are kept that ended before they began, want %d", n, maxEndedEach)

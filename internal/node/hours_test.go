@@ -98,23 +98,17 @@ func TestHoursAreTheNodesOwn(t *testing.T) {
 func changeRecord(t *testing.T, folder string, h keys.Hash, change func(*job.Record)) {
 	t.Helper()
 	v, err := vault.Open(folder, vault.Options{Owner: h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	text, err := v.Load(job.RecordFile)
 	var r job.Record
 	if err == nil {
 		err = keys.DecodeStrict(job.RecordFile, text, &r)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	change(&r)
 	if text, err = toml.Marshal(r); err == nil {
 		err = v.Save(job.RecordFile, text)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -94,9 +94,7 @@ func TestImpostor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := l.nodes[0].Prepare(minute(t), text, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a.mustFail(1, a.as(c, "telco"), "telco")
 			a.mustFail(3, a.as(c, "telco", "insurer"), "insurer")
 			own := a.as(c, "insurer") // not even under the victim's own name
@@ -123,9 +121,7 @@ func TestPuppeteer(t *testing.T) {
 			l.startAll()
 			p := &puppeteer{impostor{l: l}}
 			c, err := l.nodes[0].Prepare(minute(t), l.servedJob(algorithm, 1, "privacy = \"masked\"", parameters), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p.mustFail(1, p.as(c, "telco", "retailer", "baker"), "telco")
 		})
 	}
@@ -155,9 +151,7 @@ func (l *testNetwork) nextCharter(change func(*keys.Charter), come ...*keys.Priv
 // that all had signed goes no further, and the error says for whose sake.
 func TestOldContractsStopUnderANewCharter(t *testing.T) {
 	fresh, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	revoke := func(c *keys.Charter) {
 		old := c.Members[2]
 		c.Members[2] = keys.Member{Name: old.Name, ID: fresh.ID(), Addresses: old.Addresses}
@@ -184,9 +178,7 @@ func TestOldContractsStopUnderANewCharter(t *testing.T) {
 					"lambda = 1e-2\nsigma = 1.0")
 			}
 			contract, err := l.nodes[0].Prepare(ctx, text, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h := contract.Hash()
 			l.launchAndKill(ctx, h, 3, 30) // the contract is in force, and a session has begun
 			next := l.nextCharter(c.change, fresh)
@@ -243,9 +235,7 @@ func TestAJobWhoseProposerWasRevokedEnds(t *testing.T) {
 	l.startAll()
 	ctx := minute(t)
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "privacy = \"masked\"", activeBank+"features = 64"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.launchAndKill(ctx, contract.Hash(), 0, 30)
 	next := l.nextCharter(func(c *keys.Charter) {
 		c.Revoked = append(c.Revoked, keys.Revoked{Name: "bank", ID: c.Members[0].ID, Reason: "left the league"})

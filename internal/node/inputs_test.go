@@ -151,17 +151,11 @@ func TestEndsAreNotToldToOutsiders(t *testing.T) {
 	describe := func(from int, model string) error {
 		job, err := contract.ParseJob(l.job("predict", fmt.Sprintf("table = \"test\"\nmodel = %q\nopen_to = \"bank\"", model),
 			""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		job.Charter, job.Proposer, job.Nonce = l.charter.Digest().String(), l.names[from], strings.Repeat("7", 32)
-		if err := job.SetExpiry(time.Now()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, job.SetExpiry(time.Now()))
 		text, err := job.Text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = l.nodes[3].serveDescribe(l.keys[from].ID(), describeRequest{Job: string(text)})
 		return err
 	}

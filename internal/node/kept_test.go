@@ -21,9 +21,7 @@ func chartered(t *testing.T, versions int) []*keys.SignedCharter {
 			Transports: []string{"tcp"}, Discovery: []string{"addresses"}}}
 	for _, name := range []string{"bank", "telco"} {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, k)
 		c.Members = append(c.Members, keys.Member{Name: name, ID: k.ID()})
 	}
@@ -33,13 +31,9 @@ func chartered(t *testing.T, versions int) []*keys.SignedCharter {
 			c.Version, c.Parent = v+1, list[v-1].Digest()
 		}
 		signed, err := keys.NewCharter(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, k := range ids {
-			if err := signed.Sign(k); err != nil {
-				t.Fatal(err)
-			}
+			must(t, signed.Sign(k))
 		}
 		list = append(list, signed)
 	}
@@ -52,9 +46,7 @@ func TestChartersThatWereInForceAreKept(t *testing.T) {
 		t.Errorf("in an empty folder: %v, %v", c, err)
 	}
 	for _, c := range versions {
-		if err := keepCharter(dir, c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keepCharter(dir, c))
 	}
 	for _, want := range versions {
 		got, err := KeptCharter(dir, want.Digest().String())
@@ -79,9 +71,7 @@ func TestSwappedChartersAreRefused(t *testing.T) {
 	path := func(c *keys.SignedCharter) string {
 		return filepath.Join(dir, chartersDir, c.Digest().String()+charterSuffix)
 	}
-	if err := keepCharter(dir, versions[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keepCharter(dir, versions[0]))
 	text := string(versions[0].Text())
 	for name, c := range map[string]struct{ text, want string }{
 		"another version":         {string(versions[1].Text()), "its digest is"},
@@ -89,9 +79,7 @@ func TestSwappedChartersAreRefused(t *testing.T) {
 		"a changed name":          {strings.Replace(text, "kept", "swap", 1), "does not fit"},
 		"something else entirely": {"nothing", ""},
 	} {
-		if err := os.WriteFile(path(versions[0]), []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path(versions[0]), []byte(c.text), 0o600))
 		got, err := KeptCharter(dir, versions[0].Digest().String())
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %v", name, got, err)
@@ -105,13 +93,9 @@ func TestAFolderSaysWhoseItIs(t *testing.T) {
 		t.Errorf("in an empty folder: %v", err)
 	}
 	key, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	odd := filepath.Join(dir, "a \"key\" file")
-	if err := keepIdentity(dir, key.ID(), odd); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keepIdentity(dir, key.ID(), odd))
 	if got, err := ReadIdentity(dir); err != nil || got.ID != key.ID().String() || got.KeyFile != odd {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -120,9 +104,7 @@ func TestAFolderSaysWhoseItIs(t *testing.T) {
 		"no id":          "format = \"hanse-identity-v1\"\n",
 		"an unknown key": "format = \"hanse-identity-v1\"\nid = \"" + key.ID().String() + "\"\nmore = 1\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, identityFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, identityFile), []byte(text), 0o600))
 		if got, err := ReadIdentity(dir); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -54,15 +54,11 @@ func TestALabelHolderWithLabelsAlone(t *testing.T) {
 			l.startAll()
 			l.nodes[0].config.Speeds = func() (*forecast.Speeds, error) { return forecast.ReadSpeeds(l.dirs[0]) }
 			trained, h, err := l.propose(c.of(l.job("train", c.head+`record = "full"`, c.parameters)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.wantVerdict(h, c.verdict)
 			head := c.head + fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n", h)
 			predicted, scored, err := l.propose(c.of(l.job("predict", head, "")))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for what, r := range map[string]*jobs.Report{"training": trained, "prediction": predicted} {
 				if r.Forecast == nil || r.Forecast.Forecast.Seconds == 0 {
 					t.Errorf("the %s was forecast as %+v", what, r.Forecast)

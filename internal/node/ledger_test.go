@@ -24,13 +24,9 @@ func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := l.nodes[1].job(c.Hash())
-	if err := l.nodes[1].apply(s, job.Opened{Number: 1, Now: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].apply(s, job.Opened{Number: 1, Now: time.Now()}))
 	l.stops[1]()
-	if err := os.Truncate(filepath.Join(l.dirs[1], "node", "jobs", c.Hash().String(), job.RecordFile), 20); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(filepath.Join(l.dirs[1], "node", "jobs", c.Hash().String(), job.RecordFile), 20))
 	l.start(1)
 	s, _ = l.nodes[1].job(c.Hash())
 	if _, ok := l.nodes[1].opensAt(s); !ok {
@@ -39,9 +35,7 @@ func TestADamagedRecordForgetsNoOpenings(t *testing.T) {
 	if _, err := l.nodes[1].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.nodes[1].Cancel(c.Hash(), "no"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].Cancel(c.Hash(), "no"))
 	if _, ok := l.nodes[1].opensAt(s); !ok {
 		t.Error("consented to again and cancelled, a job that had a session does not count")
 	}
@@ -74,9 +68,7 @@ func TestDifferIsStopped(t *testing.T) {
 		c := l.proposed(text, 1)
 		s, _ := l.nodes[1].job(c.Hash())
 		asked, err := l.nodes[1].caseOf(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return p.Judge(asked), strings.Join(strings.Fields(l.infoAt(1, c.Hash()).Summary), " ")
 	}
 	drop("r00007")
@@ -105,9 +97,7 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "privacy = \"masked\"", activeBank+"features = 8\niterations = 8\n"+
 		"loss = \"logistic\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bits := func() *ledger.Line {
 		t.Helper()
 		told, err := l.nodes[1].Ledger()
@@ -127,21 +117,15 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 	}
 	folder := JobFolder(l.folder(1), h)
 	again(func() {
-		if err := os.Rename(folder, folder+".away"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(folder, folder+".away"))
 	})
 	if got := bits(); got.Bits != 64 || got.Rows != 120 {
 		t.Errorf("without the job's folder: %+v", got)
 	}
 	again(func() {
-		if err := os.Rename(folder+".away", folder); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(folder+".away", folder))
 		entries := filepath.Join(l.folder(1), ledger.Folder, "entries")
-		if err := os.WriteFile(entries, []byte(strings.Repeat("x", 200)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(entries, []byte(strings.Repeat("x", 200)), 0o600))
 	})
 	if got := bits(); got.Bits != 64 || !got.Unknown {
 		t.Errorf("with a damaged ledger: %+v", got)
@@ -158,9 +142,7 @@ func TestTheLedgerOutlivesItsJobs(t *testing.T) {
 		t.Error("a job that was consented to is not booked")
 	}
 	end := contract.Ending{Outcome: contract.OutcomeCancelled}
-	if err := l.nodes[1].conclude(mustJob(t, l.nodes[1], c), end, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].conclude(mustJob(t, l.nodes[1], c), end, ""))
 	if l.nodes[1].ledger.Has(c.Hash()) {
 		t.Error("a job that had no session counts")
 	}

@@ -164,9 +164,7 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 		Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{"train", "predict"}})}})
 	l := s.l
 	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	texts := s.contracts(maxEndedEach + 20)
 	for _, text := range texts {
 		s.ask(methodConsent, consentRequest{Contract: text}, new(consentResponse))
@@ -191,9 +189,7 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 	check("after the flood")
 	l.stops[1]()
 	half := filepath.Join(l.nodes[1].config.Dir, jobsDir, keys.HashOf("half").String()+".old"+durable.Suffix)
-	if err := os.MkdirAll(filepath.Join(half, "deep"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(half, "deep"), 0o700))
 	l.start(1)
 	check("after a restart")
 }
@@ -221,9 +217,7 @@ func TestCrowdedProposerWaits(t *testing.T) {
 	defer func() { cancel(); launched.Wait() }()
 	for range maxWaitingEach + 1 {
 		c, err := l.nodes[0].Prepare(ctx, text, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		hashes = append(hashes, c.Hash())
 		launched.Go(func() { l.nodes[0].Launch(ctx, c.Hash(), nil) })
 	}
@@ -252,8 +246,6 @@ func TestCrowdedProposerWaits(t *testing.T) {
 		if there == len(hashes) {
 			break
 		}
-		if err := pause(ctx, tendEvery/50); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pause(ctx, tendEvery/50))
 	}
 }

@@ -71,9 +71,7 @@ func TestTheProposerWaits(t *testing.T) {
 	if _, err := l.nodes[2].Decide(Decision{Contract: c.Hash(), Yes: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	j = l.infoAt(0, c.Hash())
 	if j.Standing != "done" || len(j.Awaits) > 0 || j.Made.IsZero() || j.Ended.Before(j.Made) ||
 		!strings.HasPrefix(j.Next, "hanse predict --model trial ") {
@@ -97,9 +95,7 @@ func TestProgressIsListed(t *testing.T) {
 	})
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(seen) == 0 {
 		t.Error("no progress was told")
 	}

@@ -104,15 +104,11 @@ func TestProberIsRefusedByTheOthers(t *testing.T) {
 	customers{200, 3}.write(l, same)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.align("person", "train", ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := slices.Clone(c.Parties)
 	all[0].Rows, all[0].IDs = 1, []int{1}
 	lie, err := contract.NewContract(c.Job, all, c.Openings, c.Operations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 1; i < 3; i++ {
 		_, err = l.nodes[i].serveConsent(l.keys[0].ID(), consentRequest{Contract: string(lie.Document.Text())})
 		if !faults.WithCode(fault.CodeTable)(err) || !strings.Contains(err.Error(), "bank lists 1 row with an id") {
@@ -199,9 +195,7 @@ func TestTooFewIsToldWithoutANumber(t *testing.T) {
 				t.Errorf("%d files have the number's digest", n)
 			}
 			report, err := audit.Run(t.Context(), l.inputOf(h, 0, 1, 2, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, c := range report.Checks {
 				if c.Verdict != audit.Passed && c.Verdict != audit.Skipped {
 					t.Errorf("check %s of %s: %s: %s", c.Name, c.Party, c.Verdict, c.Detail)
@@ -296,9 +290,7 @@ func TestAPartyWithoutRowsCounts(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p, err := psi.ParamsOf(c.Job)
 			helper := ""
 			if test.idle > 0 {
@@ -349,9 +341,7 @@ func TestTheFirstSentenceSaysHowManyIDsAreAskedAbout(t *testing.T) {
 			l.idle = test.idle
 			l.startAll()
 			c, err := l.nodes[0].Prepare(t.Context(), l.align("customers", "train", test.parameters), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for party, want := range test.first {
 				first, _, _ := strings.Cut(summary.Of(c, party, summary.Known{}).String(), "\n\n")
 				if got := strings.Join(strings.Fields(first), " "); got != want {
@@ -424,9 +414,7 @@ func TestRiderWaitsForAPerson(t *testing.T) {
 		}
 		c := l.proposed(text, 1)
 		asked, err := l.nodes[1].caseOf(mustJob(t, l.nodes[1], c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		j, judged := l.infoAt(1, c.Hash()), l.policy.Judge(asked)
 		if j.State != job.Proposed || !strings.Contains(judged.Why(), test.waits) {
 			t.Errorf("%+v: it is %s: %s", test, j.State, judged.Why())

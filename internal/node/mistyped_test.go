@@ -10,9 +10,7 @@ import (
 func TestMistypedNamesInJobs(t *testing.T) {
 	l := newTestNetwork(t, 3, 230)
 	text, err := os.ReadFile(l.tablePath(0, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.writeTable(0, "train", strings.Replace(string(text), ",y\n", ",default\n", 1))
 	l.startAll()
 	if _, _, err := l.propose(l.align("customers", "train", "")); err != nil {

@@ -38,17 +38,13 @@ func testTrainAndPredict(t *testing.T, head, parameters string, limit float64) {
 	l := newTestNetwork(t, 4, 600)
 	l.startAll()
 	report, h, err := l.propose(l.job("train", head, activeBank+parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if report.Rows != 600 || report.BytesOut == 0 || report.Trained == nil {
 		t.Errorf("report is %+v", report)
 	}
 	predict := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\n%s", h, privacyOf(head))
 	report, _, err = l.propose(l.job("predict", predict, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if wrong := wrongShare(t, report.Scores, l.tablePath(0, "test")); wrong > limit {
 		t.Errorf("%.3f of the labels are wrong, guessing gives 0.5", wrong)
 	}
@@ -85,8 +81,6 @@ func wrongShare(t *testing.T, scores, table string) float64 {
 func lines(t testing.TB, path string) []string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
 }

@@ -155,9 +155,7 @@ func TestRequestsGoOnWhereTheyWere(t *testing.T) {
 	ask := func(id string) {
 		t.Helper()
 		row, err := l.nodes[0].ScoreRow(ctx, h, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := strings.Join(row, ",")
 		if before, ok := rows[id]; ok && before != text {
 			t.Errorf("%s: %s, and before %s", id, text, before)
@@ -246,9 +244,7 @@ func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 			}
 			l.restart(0, h, func(dir string) {
 				v, err := vault.Open(dir, vault.Options{Owner: h})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				for _, prefix := range c.forgets {
 					if err := v.RemoveAll(prefix); err != nil {
 						t.Error(err)

@@ -165,9 +165,7 @@ func TestAProposerIsToldWhatItsOwnIDsLookLike(t *testing.T) {
 	l := newTestNetwork(t, 3, 1)
 	customers{230, 3}.write(l, floats)
 	text, err := os.ReadFile(l.tablePath(2, "train"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.writeTable(2, "train", string(text)+"9999,0612345678,1\n")
 	l.startAll()
 	l.withoutPhones()

@@ -48,9 +48,7 @@ func written(t *testing.T, m *portable.Model, x []float64) float64 {
 			continue
 		}
 		network, err := nn.Parse(n.Content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		single := make([]float32, len(x))
 		for i, v := range x {
 			single[i] = float32(v / m.Inputs.DivideBy)
@@ -82,9 +80,7 @@ func ownTestNetwork(t *testing.T, algorithm string) (*testNetwork, keys.Hash) {
 		}
 		l.startAll()
 		_, h, err := l.propose(l.servedJob(algorithm, kind.servers, "privacy = \"published\"", kind.parameters))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return l, h
 	})
 	l.startAll()
@@ -141,9 +137,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 				for row := range 5 {
 					x := []float64{rng.Float64(), rng.Float64()}
 					got, err := m.Predict(row+1, x)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if want := written(t, p, x); math.Abs(got.Value-want) > 1e-12 || got.Value == 0 {
 						t.Errorf("%s: the prediction of %v is %v, want %v", l.names[i], x, got.Value, want)
 					}
@@ -151,23 +145,17 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 			}
 			last := len(l.names) - 1
 			before, err := ReadOwnModel(l.folder(last), l.ownJob(last, h))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			x := []float64{0.25, 0.75}
 			want, err := before.Predict(1, x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.stops[last]()
 			l.start(last)
 			if info := l.ownJob(last, h); info.State != job.Done || info.Algorithm != algorithm || info.Self != l.names[last] {
 				t.Errorf("after a restart the folder says %+v", info)
 			}
 			after, err := ReadOwnModel(l.folder(last), l.ownJob(last, h))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got, err := after.Predict(1, x); err != nil || got.Value != want.Value {
 				t.Errorf("after a restart the prediction is %v (%v), want %v", got.Value, err, want.Value)
 			}
@@ -181,13 +169,9 @@ func TestADamagedModelIsNamed(t *testing.T) {
 	info := l.ownJob(1, h)
 	path := filepath.Join(l.folder(1), jobsDir, h.String(), federated.ModelSlot)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, err := os.ReadFile(filepath.Join(l.folder(0), jobsDir, h.String(), federated.ModelSlot))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, c := range map[string]struct {
 		file []byte // nil: removed
 		want string
@@ -205,28 +189,20 @@ func TestADamagedModelIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.file != nil {
-				if err := os.WriteFile(path, c.file, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(path, c.file, 0o600))
 			}
 			if _, err := ReadOwnModel(l.folder(1), info); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
 	}
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, whole, 0o600))
 	for at := 0; at < len(whole); at += len(whole) / 40 {
-		if err := flipBit(path, int64(at)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, flipBit(path, int64(at)))
 		if _, err := ReadOwnModel(l.folder(1), info); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("bit %d flipped: error %v", 8*at, err)
 		}
-		if err := flipBit(path, int64(at)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, flipBit(path, int64(at)))
 	}
 }
 
@@ -301,9 +277,7 @@ func TestAFolderIsReadAndNothingMore(t *testing.T) {
 	l.stops[3]()
 	before := snapshotOf(t, l.folder(3))
 	client, err := NewClient(l.folder(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all, running, err := client.Trainings(t.Context())
 	if err != nil || running || len(all) != 1 || all[0].State != job.Done {
 		t.Fatalf("%+v, running %t, error %v", all, running, err)
@@ -333,8 +307,6 @@ func snapshotOf(t *testing.T, dir string) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b.String()
 }

@@ -35,9 +35,7 @@ import (
 func rulesOf(t testing.TB, rules string) *consent.Policy {
 	t.Helper()
 	p, err := consent.Parse("policy.toml", []byte("format = \"hanse-policy-v1\"\n"+rules))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -96,9 +94,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 			j, table := l.job("train", "", activeBank+"features = 32"), "train"
 			if c.task == "predict" {
 				_, model, err := l.propose(j)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				j, table = l.job("predict", fmt.Sprintf("model = %q\nopen_to = \"bank\"\ntable = \"test\"", model), ""), "test"
 			}
 			for i := range c.accepted {
@@ -112,9 +108,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 			ctx, cancel := context.WithCancel(minute(t))
 			defer cancel()
 			contract, err := l.nodes[0].Prepare(ctx, j, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ended := l.launched(ctx, 0, contract.Hash())
 			if got := <-waits; !strings.Contains(got, c.said) {
 				t.Errorf("the owner is told\n%s, want\n%s", got, c.said)
@@ -126,9 +120,7 @@ func TestOracleIsStoppedByTheBound(t *testing.T) {
 			}
 			cancel()
 			<-ended
-			if err := l.nodes[0].Cancel(contract.Hash(), "it was not accepted"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.nodes[0].Cancel(contract.Hash(), "it was not accepted"))
 			later.Store(31)
 			if _, _, err := l.propose(j); err != nil {
 				t.Errorf("after 31 days: %v", err)
@@ -164,9 +156,7 @@ func TestOneBoundIsNotSpentTwice(t *testing.T) {
 	var texts [6]string
 	for i := range texts {
 		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		texts[i] = string(c.Document.Text())
 	}
 	var signed atomic.Int64
@@ -225,18 +215,14 @@ func TestDescriberLearnsACode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			job, _, err := l.nodes[0].complete(l.job("train", c.head, c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text, _ := job.Text()
 			facts := make([]contract.Facts, 4)
 			for i, name := range l.names {
 				facts[i] = contract.Facts{Name: name, ID: l.keys[i].ID(), Role: "passive", Rows: 50, Columns: 1}
 			}
 			proposed, err := contract.NewContract(job, facts, nil, contract.SessionOperations(len(facts), nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			insurer := contract.Party{Name: "insurer", ID: l.keys[1].ID()}
 			for method, request := range map[string]any{
 				methodDescribe: describeRequest{Job: string(text)},
@@ -284,9 +270,7 @@ func TestConsentIsRecorded(t *testing.T) {
 	l.policy = wideRules(t, "[[accept]]\nproposers = [\"telco\"]\n[[accept]]\nproposers = [\"bank\"]\n")
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"features = 32"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, _ := l.nodes[1].job(h)
 	was := *s.Record().Consent
 	if was.By != job.ByPolicy || was.Rule != "accept rule 2" || was.Policy != l.policy.Digest().String() ||
@@ -304,9 +288,7 @@ func TestConsentIsRecorded(t *testing.T) {
 		t.Error("a transcript says who consented")
 	}
 	for _, text := range []string{telcos, own} { // begun under the telco's consent, and put back
-		if err := os.WriteFile(filepath.Join(folder, TranscriptFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, TranscriptFile), []byte(text), 0o600))
 		if _, bound, err := readConsent(folder); err != nil || bound != (text == own) {
 			t.Errorf("its transcript is bound to it: %v, %v", bound, err)
 		}
@@ -335,18 +317,14 @@ func TestConsentIsToWhatWasShown(t *testing.T) {
 	var shown [2]keys.Hash
 	for i := range shown {
 		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 32"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		shown[i] = c.Hash()
 		if _, err := l.nodes[1].serveConsent(l.keys[0].ID(),
 			consentRequest{Contract: string(c.Document.Text())}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			if err := l.nodes[1].Cancel(c.Hash(), "withdrawn"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.nodes[1].Cancel(c.Hash(), "withdrawn"))
 		}
 	}
 	decide := func(contract string) (int, string) {
@@ -512,9 +490,7 @@ func (s *syncBuffer) String() string {
 func readTable(t testing.TB, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 

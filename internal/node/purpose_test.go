@@ -37,9 +37,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 	}
 
 	report, h, err := l.propose(append(job, purpose...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, _ := l.nodes[1].job(h)
 	if said := l.nodes[1].summaryOf(s.Contract()).text; !strings.Contains(said,
 		"\n  purpose: who repays\n  legal basis: GDPR Art. 6(1)(f)\n") {
@@ -47,9 +45,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 	}
 	scoring, err := l.nodes[0].Prepare(t.Context(), l.job("predict", "table = \"test\"\nopen_to = \"bank\"\nmodel = \""+
 		report.Contract+"\"", ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if p := scoring.Job.Purpose; p == nil || *p != *s.Contract().Job.Purpose {
 		t.Errorf("the prediction's purpose is %+v", p)
 	}
@@ -59,9 +55,7 @@ func TestAPurposeIsWanted(t *testing.T) {
 	other := *agreed.Job
 	other.Purpose = &contract.Purpose{Text: "who moves"}
 	changed, err := contract.NewContract(&other, agreed.Parties, agreed.Openings, agreed.Operations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for id, signature := range agreed.Signatures {
 		if err := changed.AddSignature(id, signature); err == nil {
 			t.Errorf("%s has signed another purpose", id.Short())

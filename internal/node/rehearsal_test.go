@@ -30,22 +30,16 @@ func TestADraftIsTheContractAndIsKeptNowhere(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.startAll()
 	d, err := l.nodes[0].Draft(t.Context(), []byte(rehearsedJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, n := range l.nodes {
 		if all := n.Jobs(); len(all) > 0 {
 			t.Errorf("%s has the job %q of a draft", l.names[i], all[0].Name)
 		}
 	}
 	drafted, err := contract.ParseContract([]byte(d.Contract))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	proposed, err := l.nodes[0].Prepare(t.Context(), []byte(rehearsedJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if drafted.Hash() == proposed.Hash() {
 		t.Error("the draft is the proposal itself")
 	}
@@ -64,9 +58,7 @@ func TestADraftIsTheContractAndIsKeptNowhere(t *testing.T) {
 func likenessOf(t *testing.T, c *contract.Contract) keys.Hash {
 	t.Helper()
 	h, err := c.Likeness()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -76,31 +68,23 @@ func TestASummaryHasItsOwnRehearsalAlone(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.startAll()
 	same, err := l.nodes[0].Prepare(t.Context(), []byte(rehearsedJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := strings.Replace(rehearsedJob, "features = 16", "features = 32", 1)
 	other, err := l.nodes[0].Prepare(t.Context(), []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &rehearsal.Result{Job: "credit", At: time.Unix(1, 0), Seconds: 2.5, Likeness: likenessOf(t, same),
 		Rehearsed: likenessOf(t, other), Audit: rehearsal.Audit{Verdict: "clean"},
 		Parties: []rehearsal.Party{{Name: "bank", Sent: 12_000, Received: 13_000}, {Name: "insurer"}, {Name: "telco"}}}
 	keep := func() error {
 		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return l.nodes[0].keepRehearsal(bytes.NewReader(text))
 	}
 	if err := keep(); err == nil {
 		t.Error("a rehearsal of another contract is kept")
 	}
 	r.Rehearsed = r.Likeness
-	if err := keep(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, keep())
 	const told = "rehearsed here on 1970-01-01 00:00 UTC on made-up data of the same shape: 2.5 s in the session, " +
 		"12.0 kB sent and 13.0 kB received by bank; 3 nodes shared one machine; audit clean"
 	for i, n := range l.nodes {

@@ -51,9 +51,7 @@ func (l *testNetwork) wantLeft(i int, h keys.Hash) {
 // contractHash reads a contract's hash from a report.
 func contractHash(t testing.TB, r *jobs.Report) (h keys.Hash) {
 	t.Helper()
-	if err := h.UnmarshalText([]byte(r.Contract)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.UnmarshalText([]byte(r.Contract)))
 	return h
 }
 
@@ -78,9 +76,7 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 
 	// The insurer removes the training: with its part it has no say in predictions any more.
 	copied, err := vault.ReadFile(l.jobFile(1, model, jobs.ModelFile), model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.mustRemove(1, model)
 	l.wantLeft(1, model)
 	if _, _, err := l.scores(model, "test", "bank", ""); err == nil || !strings.Contains(err.Error(), "insurer") {
@@ -89,17 +85,13 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 	// Then it puts a copy of its part back, and strikes the removal from its record.
 	l.restart(1, model, func(dir string) {
 		v, err := vault.Open(dir, vault.Options{Owner: model})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var record job.Record
 		text, err := v.Load(job.RecordFile)
 		if err == nil {
 			err = keys.DecodeStrict(job.RecordFile, text, &record)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		line := fmt.Sprintf("removed = %s\n", record.Removed.Format(time.RFC3339Nano))
 		if !bytes.Contains(text, []byte(line)) {
 			t.Fatalf("the record has no line %q:\n%s", line, text)
@@ -125,9 +117,7 @@ func TestRemovedJobsCountForThePolicy(t *testing.T) {
 	l.startAll()
 	j := l.job("train", "", activeBank+"features = 32")
 	_, h, err := l.propose(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range l.names {
 		l.mustRemove(i, h)
 	}
@@ -136,9 +126,7 @@ func TestRemovedJobsCountForThePolicy(t *testing.T) {
 			l.restart(1, h, nil)
 		}
 		c, err := l.nodes[0].Prepare(minute(t), j, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		asked := consentRequest{Contract: string(c.Document.Text())}
 		if _, err := l.nodes[1].serveConsent(l.keys[0].ID(), asked); err != nil {
 			t.Fatal(err)
@@ -157,13 +145,9 @@ func TestARemovedContractIsNotRunAgain(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	signed, err := os.ReadFile(l.jobFile(0, h, job.ContractCopy))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.awaitDone(minute(t), h)
 	l.mustRemove(1, h)
 	for _, restarted := range []bool{false, true} {
@@ -206,9 +190,7 @@ func TestWhatMayBeRemoved(t *testing.T) {
 	refused(h, "hanse cancel trial ends it")
 	refused(model, `job "trial" is needed by job "trial", which is `)
 	refused(keys.Hash{1}, "has no job")
-	if err := l.nodes[0].Cancel(h, "not needed"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[0].Cancel(h, "not needed"))
 	r := l.mustRemove(0, model)
 	listed := func(piles []Pile, what string) bool {
 		return slices.ContainsFunc(piles, func(p Pile) bool { return strings.HasPrefix(p.What, what) && p.Bytes > 0 })
@@ -238,9 +220,7 @@ func TestARemovalThatWasCutShort(t *testing.T) {
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "record = \"full\"",
 		"active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, _ := l.nodes[0].job(h)
 	if _, err := s.Apply(job.Removed{Now: time.Now()}); err != nil { // and the power fails before it is carried out
 		t.Fatal(err)
@@ -284,9 +264,7 @@ func TestARemovalThatFailsIsNoRemoval(t *testing.T) {
 	}
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", "active = [\"bank\"]\nlabel = \"y\"\nfeatures = 8\nseed = \"s\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fails.Store(true)
 	if _, err := l.nodes[0].Remove(h); err == nil || !strings.Contains(err.Error(), "input/output error") {
 		t.Errorf("a removal of which files are left ends with %v", err)

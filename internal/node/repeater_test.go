@@ -125,9 +125,7 @@ func TestRepeater(t *testing.T) {
 			}
 			l.startAll()
 			_, h, err := l.propose(all[name](l))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for there := 0; there < q; {
 				if <-ended == h.String() {
 					there++

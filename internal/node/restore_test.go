@@ -112,9 +112,7 @@ func TestARestoredSessionIsFoundOut(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			h := c.Hash()
 			killed := l.killAtKind(rolled, "angles")
 			go l.nodes[0].Launch(l.lives[0], h, nil)
@@ -178,9 +176,7 @@ func TestACopyOfAJobThatIsDoneSince(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := c.Hash()
 	killed := l.killAtKind(1, "angles")
 	go l.nodes[0].Launch(l.lives[0], h, nil)

@@ -50,9 +50,7 @@ func testKilled(t *testing.T, victim, frame int, parameters string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+parameters), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := contract.Hash()
 	l.launchAndKill(ctx, h, victim, frame)
 	l.start(victim)
@@ -178,9 +176,7 @@ func TestOthersNameTheKilledPartyAndPause(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 1024"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.launchAndKill(ctx, contract.Hash(), 2, 14)
 	select {
 	case text := <-heard:
@@ -209,9 +205,7 @@ func TestFullDiskPausesAndGoesOn(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	contract, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	full.Store(true)
 	paused := false
 	report, err := l.nodes[0].Launch(ctx, contract.Hash(), func(e jobs.Event) {

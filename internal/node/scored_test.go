@@ -123,9 +123,7 @@ func TestARowAskedSixTimesHasOneScore(t *testing.T) {
 			t.Errorf("prediction %d: scores are %v, and first %v", i+1, scores, first)
 		}
 		var h keys.Hash
-		if err := h.UnmarshalText([]byte(r.Contract)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.UnmarshalText([]byte(r.Contract)))
 		for n := range l.nodes { // what a policy adds up
 			s, _ := l.nodes[n].job(h)
 			if o := asOpened(s).Openings[0]; o.Kind != "scores" || o.Count != want[1] {
@@ -175,9 +173,7 @@ func TestRowsAreNotScoredAgain(t *testing.T) {
 
 	// A file that is gone though its folder lists it counts as lost, too.
 	l.restart(0, model, func(dir string) {
-		if err := os.Remove(filepath.Join(dir, columns.KnownScoresFile)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, columns.KnownScoresFile)))
 	})
 	l.mustRefuse(model, "test", "bank", "", 40, 1)
 }
@@ -215,9 +211,7 @@ func TestARowIsItsID(t *testing.T) {
 	_, first := l.mustScore(model, "test", "bank", "")
 	for i := range l.names { // ten of the rows, in another order, and five new ones before and between them
 		text, err := os.ReadFile(l.tablePath(i, "test"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		head, rest, _ := strings.Cut(string(text), "\n")
 		old := strings.Split(strings.TrimSpace(rest), "\n")
 		fresh := []string{head}
@@ -236,9 +230,7 @@ func TestARowIsItsID(t *testing.T) {
 		t.Errorf("of %d rows %d were known, and %d lines came, want 15, 10 and 15", r.Rows, r.Known, len(scores))
 	}
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(r.Contract)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.UnmarshalText([]byte(r.Contract)))
 	l.wantVerdict(h, audit.Partial) // 15 rows are too few for a regression
 	for id, line := range scores {
 		if before, ok := first[id]; ok && before != line {
@@ -257,9 +249,7 @@ func TestRequestsOfScoredRows(t *testing.T) {
 	ask := func(h keys.Hash, id string) string {
 		t.Helper()
 		row, err := l.nodes[0].ScoreRow(ctx, h, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return strings.Join(row, ",")
 	}
 	serve := func() keys.Hash {

@@ -30,26 +30,20 @@ func TestSealedTrainAndPredict(t *testing.T) {
 			l := newTestNetwork(t, 4, 400)
 			if c.idle > 0 {
 				for _, name := range []string{"train", "test"} {
-					if err := os.Remove(l.tablePath(c.idle, name)); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.Remove(l.tablePath(c.idle, name)))
 				}
 				l.idle = c.idle
 			}
 			l.startAll()
 			report, h, err := l.propose(l.job("train", "privacy = \"sealed\"\nrecord = \"full\"", activeBank+c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if report.Rows != 400 || report.BytesOut == 0 {
 				t.Errorf("report is %+v", report)
 			}
 			l.wantVerdict(h, audit.Clean)
 			head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = \"sealed\"\n", h, c.openTo)
 			_, scored, err := l.propose(l.job("predict", head, ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			scores := l.scoresOf(c.openTo, scored)
 			if wrong := wrongShare(t, scores, l.tablePath(0, "test")); wrong > c.limit {
 				t.Errorf("%.3f of the labels are wrong, guessing gives 0.5", wrong)

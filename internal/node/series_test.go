@@ -20,9 +20,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "privacy = \"sealed\"", activeBank+"features = 8\niterations = 8\n"+
 		"loss = \"square\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, stop := range l.stops {
 		stop()
 	}
@@ -61,9 +59,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 	cancel := func(c *contract.Contract) { // it makes room for others
 		t.Helper()
 		for _, n := range l.nodes[:2] {
-			if err := n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}, ""); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.conclude(mustJob(t, n, c), contract.Ending{Outcome: contract.OutcomeCancelled}, ""))
 		}
 	}
 	for what, head := range map[string]string{
@@ -107,9 +103,7 @@ func TestOneConsentHoldsForASeries(t *testing.T) {
 		minutes.Add(1)
 		cancel(score(fmt.Sprintf("open_to = \"bank\"\nscores_per_row = %d\n", 2+i)))
 	}
-	if err := l.nodes[1].forgetOldest("bank"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.nodes[1].forgetOldest("bank"))
 	if _, ok := l.nodes[1].job(refused.Hash()); !ok {
 		t.Error("the refusal is forgotten")
 	}

@@ -62,9 +62,7 @@ func TestServersDiffuseUnderMasks(t *testing.T) {
 			l.streams(3, 60)
 			l.startAll()
 			r, h, err := l.propose(l.servedJob("gfml", 3, c.head, gfmlOnThree+c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Online == nil || r.Online.Rounds != 12 {
 				t.Errorf("report %+v", r.Online)
 			}
@@ -108,9 +106,7 @@ func TestAServerThatLeavesIsDoneWithoutUnderMasks(t *testing.T) {
 	parameters := strings.Replace(gfmlOnFour, "iterations = 12", "iterations = 80", 1)
 	r, h, err := l.propose(l.servedJob("gfml", 4, "privacy = \"masked\"", parameters))
 	stopping.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Online.Rounds != 80 || r.Online.Clients != 3 {
 		t.Errorf("report %+v, want 80 rounds and all three clients in the last total", r.Online)
 	}
@@ -162,9 +158,7 @@ func restartsAServer(t *testing.T, aggregation string) {
 	head := fmt.Sprintf("privacy = \"masked\"\naggregation = %q", aggregation)
 	r, _, err := l.propose(l.servedJob("gfml", 4, head, parameters))
 	moving.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Online.Rounds != 60 || r.Sessions < 2 {
 		t.Errorf("%d rounds in %d sessions, want 60 in two or more", r.Online.Rounds, r.Sessions)
 	}

@@ -54,9 +54,7 @@ func TestOFMSFTInEveryMode(t *testing.T) {
 			l.startAll()
 			parameters := strings.Replace(smallOFMSFT, "rounds = 30", fmt.Sprintf("rounds = %d", rounds), 1)
 			r, h, err := l.propose(l.servedJob("ofmsft", 1, head, parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Online == nil || r.Online.Rounds != rounds || r.Online.Clients != 5 {
 				t.Errorf("report %+v", r.Online)
 			}
@@ -72,9 +70,7 @@ func TestOFMSFTWithoutFineTuning(t *testing.T) {
 	l.networks(4)
 	l.startAll()
 	r, h, err := l.propose(l.servedJob("ofmsft", 1, "privacy = \"masked\"", smallOFMSFT+"\nupdate = \"none\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Online.Rounds != 30 {
 		t.Errorf("report %+v", r.Online)
 	}
@@ -105,9 +101,7 @@ func TestOFMSFTRefusesWhatDoesNotFit(t *testing.T) {
 		t.Errorf("error %v, want the client and both numbers", err)
 	}
 	damaged := filepath.Join(l.tablePath(0, "train"), "m3.safetensors")
-	if err := os.WriteFile(damaged, []byte("no network"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(damaged, []byte("no network"), 0o600))
 	if _, _, err := l.propose([]byte(job(smallOFMSFT))); err == nil || !strings.Contains(err.Error(), "m3.safetensors: ") {
 		t.Errorf("error %v, want the file's name", err)
 	}

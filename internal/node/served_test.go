@@ -59,9 +59,7 @@ func TestPOFMKLInEveryMode(t *testing.T) {
 			l.streams(1, 60)
 			l.startAll()
 			r, h, err := l.propose(l.servedJob("pofmkl", 1, head, smallPOFMKL))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if r.Online == nil || r.Online.Rounds != 40 || r.Online.Clients != 4 {
 				t.Errorf("report %+v", r.Online)
 			}
@@ -78,9 +76,7 @@ func TestGFMLOnTwoServers(t *testing.T) {
 	l.streams(2, 60)
 	l.startAll()
 	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"", gfmlOnTwo))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Online == nil || r.Online.Rounds != 30 {
 		t.Errorf("report %+v", r.Online)
 	}
@@ -107,9 +103,7 @@ func TestTheLossOfAServerLeavesItsNeighbourRunning(t *testing.T) {
 	r, h, err := l.propose(l.servedJob("gfml", 2, "privacy = \"published\"",
 		strings.Replace(gfmlOnTwo, "iterations = 30", "iterations = 500", 1)))
 	stopping.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Online.Rounds != 500 || r.Online.Clients != 2 {
 		t.Errorf("report %+v, want 500 rounds and both clients in the last total", r.Online)
 	}
@@ -189,9 +183,7 @@ func (l *testNetwork) wantPredictions(t *testing.T, job string, servers, rows in
 	t.Helper()
 	for i := servers; i < len(l.names); i++ {
 		text, err := os.ReadFile(l.dirs[i] + "/node/jobs/" + job + "/" + "predictions.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 		if len(lines) != rows+1 || !strings.HasPrefix(lines[rows], fmt.Sprintf("%d,", rows)) {
 			t.Errorf("%s has %d lines of predictions, the last %q, want %d", l.names[i], len(lines), lines[len(lines)-1], rows+1)
@@ -245,23 +237,15 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 			l.streams(1, 60)
 			l.startAll()
 			_, h, err := l.propose(l.servedJob("pofmkl", 1, head, parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s, _ := l.nodes[0].job(h)
 			params, err := pofmkl.ParamsOf(withServer(s.Contract().Job), s.Contract().Job.Parties)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			params.WeightSteps = map[string]float64{"2": params.WeightStepOf("telco")} // where clients have numbers
 			d, err := pofmkl.NewDictionary(params, []string{"x1", "x2"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f, err := pofmkl.NewFederation(d, 4, [32]byte{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for round := range 40 {
 				var rows [][]float64
 				var labels []float64
@@ -270,9 +254,7 @@ func TestCommonBinsEqualOneProcess(t *testing.T) {
 					row := l.numbers(i, "train.csv")[round]
 					rows, labels = append(rows, row[:2]), append(labels, row[2])
 				}
-				if err := f.Round(rows, labels, want); err != nil {
-					t.Fatal(err)
-				}
+				must(t, f.Round(rows, labels, want))
 				for i := 1; i < 5; i++ {
 					got := l.numbers(i, "node/jobs/"+h.String()+"/"+"predictions.csv")[round]
 					if got[0] != float64(round+1) || math.Abs(got[1]-want[i-1]) > 1e-9 {

@@ -13,18 +13,12 @@ func TestServingPrediction(t *testing.T) {
 	l := newTestNetwork(t, 4, 120)
 	l.startAll()
 	_, model, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 64"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nrecord = \"full\"\n", model)
 	batch, scored, err := l.propose(l.job("predict", head, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", head+"requests = 5", ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan *jobs.Report, 1)
 	go func() {
 		r, err := l.nodes[0].Launch(t.Context(), c.Hash(), nil)

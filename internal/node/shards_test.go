@@ -208,9 +208,7 @@ func (j shardedJob) run(t *testing.T) (l *testNetwork, trained, scored keys.Hash
 		t.Helper()
 		head += fmt.Sprintf("privacy = %q\nshards = %d\nrecord = %q\n", j.privacy, shards, cmp.Or(j.record, "digests"))
 		h, w, err := l.proposeInShards(l.job(task, head, parameters), shards, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.wantDone()
 		return h
 	}
@@ -250,9 +248,7 @@ func TestPayloadsOfShardsHaveALimit(t *testing.T) {
 		}
 		for _, k := range kept {
 			store, err := transcript.OpenStore(filepath.Join(filepath.Dir(k.Transcript), shards.PayloadFolder), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			used += store.Used()
 		}
 		if used > limit || used == 0 {
@@ -415,9 +411,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		c, err := l.nodes[0].Prepare(ctx, text, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		counts := make([]atomic.Int64, 4)
 		var deaths []int64
 		if at != nil {
@@ -457,9 +451,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 		for range deaths {
 			select {
 			case err := <-ended: // it had fewer frames to send than the one that was counted
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				ended = nil
 				break killing
 			case <-killed:
@@ -474,9 +466,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 			}
 		}
 		if ended != nil {
-			if err := <-ended; err != nil {
-				t.Fatal(err)
-			}
+			must(t, <-ended)
 		}
 		w.wantDone()
 		if at == nil {
@@ -488,9 +478,7 @@ func TestWorkersAreKilledAtAnyFrame(t *testing.T) {
 			return
 		}
 		generations, err := os.ReadDir(filepath.Join(l.nodes[0].jobFolder(c.Hash()), shards.Folder, "00001"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if last := generations[len(generations)-1].Name(); began && last < "00002" {
 			t.Errorf("the worker was killed in a session, and the last generation at the label holder is %s", last)
 		}
@@ -543,17 +531,13 @@ func TestWhatIsLeftOfShards(t *testing.T) {
 	}
 	gone()
 	l.restart(1, h, func(string) {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(folder, 0o700))
 	})
 	gone()
 
 	files := func(name string) int {
 		list, err := filepath.Glob(filepath.Join(l.jobFile(1, h, shards.Folder), "*", "*", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(list)
 	}
 	transcripts := files(shards.TranscriptFile)

@@ -63,9 +63,7 @@ func TestEndedJobsAreOnTheDisk(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", smallJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.stops[0]() // nothing else happens
 	l.stops[2]()
 	l.stops[1]()
@@ -139,9 +137,7 @@ func TestAJobThatIsShedIsSignedAsAWhole(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "privacy = \"sealed\"", smallJob), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.stops[0]() // nothing else happens
 	h := l.copiesOf(c, 1)[0]
 	l.cancelled(h)

@@ -18,9 +18,7 @@ func TestEventsAfterTheStream(t *testing.T) {
 	n := l.nodes[0]
 	l.serveSocketOf(0)
 	c, err := n.Prepare(t.Context(), l.job("train", "", activeBank+"features = 8"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var late atomic.Pointer[func(jobs.Event)] // as a member's call has it that is under way when the job ends
 	l.watch(0, func(jobs.Event) {
 		n.roster.mu.Lock()
@@ -30,13 +28,9 @@ func TestEventsAfterTheStream(t *testing.T) {
 		}
 	})
 	path, err := socketOf(n.config.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conn, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /launch?job=%s HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
 		c.Hash())

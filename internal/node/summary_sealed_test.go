@@ -14,9 +14,7 @@ func TestSealedSummary(t *testing.T) {
 	c, err := l.nodes[0].Prepare(t.Context(),
 		l.job("train", "privacy = \"sealed\"",
 			activeBank+"features = 256\nlambda = 1e-6\niterations = 100\nsigma = 1.0"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := `No party alone learns anything of a single one of your rows; any two of bank,
 insurer and telco together could rebuild your column of 600 people.
 
@@ -122,9 +120,7 @@ func TestSealedSummaryOfTheLogisticLoss(t *testing.T) {
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(),
 		l.job("train", "privacy = \"sealed\"", activeBank+"loss = \"logistic\"\nfeatures = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := summaryOf(t, c, "bank")
 	for _, want := range []string{
 		"Any two of these three together could rebuild all columns, the labels and the model; each alone\nlearns nothing " +
@@ -146,25 +142,19 @@ func TestSealedSummaryOfTheLogisticLoss(t *testing.T) {
 func TestSealedSummaryOfAHelperWithoutData(t *testing.T) {
 	l := newTestNetwork(t, 4, 200)
 	for _, name := range []string{"train", "test"} {
-		if err := os.Remove(l.tablePath(1, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(l.tablePath(1, name)))
 	}
 	l.idle = 1
 	l.startAll()
 	report, h, err := l.propose(l.job("train", "privacy = \"sealed\"",
 		activeBank+"features = 32\niterations = 20\nkeeper = \"retailer\"\nhelper = \"insurer\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if report.Trained == nil || report.Trained.Iterations != 20 || report.Trained.TrainError != nil {
 		t.Errorf("the label holder's report is %+v", report.Trained)
 	}
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("predict", fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = "+
 		"\"bank\"\nprivacy = \"sealed\"\n", h), ""), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := summaryOf(t, c, "bank")
 	for _, want := range []string{
 		"insurer   helper, without data  -     -\n",

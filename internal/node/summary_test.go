@@ -14,9 +14,7 @@ func TestSummary(t *testing.T) {
 	l := newTestNetwork(t, 4, 600)
 	l.startAll()
 	c, err := l.nodes[0].Prepare(t.Context(), l.job("train", "", activeBank+"features = 256\nsigma = 1.0"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := `bank will be able to rebuild your column of 600 people.
 
 job "trial" (fdskl train), proposed by bank, contract ` + c.Hash().Short() + `
@@ -92,9 +90,7 @@ func TestSummaryOfShards(t *testing.T) {
 	} {
 		c, err := l.nodes[0].Prepare(t.Context(), l.job("train", fmt.Sprintf("privacy = %q\nshards = 2", privacy),
 			activeBank+"features = 256\nsigma = 1.0\nloss = \"square\""), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := strings.Join(strings.Fields(summaryOf(t, c, "telco")), " ")
 		for _, w := range want {
 			if !strings.Contains(text, w) {

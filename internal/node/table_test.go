@@ -37,25 +37,19 @@ func TestTablesAreReadAsAsked(t *testing.T) {
 		} else {
 			table, err = tables.Load("train", "", nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if c, err := table.Column("job"); err != nil || len(c.Levels) != want {
 			t.Errorf("reading %d: levels %q (%v), want %d", i+1, c.Levels, err, want)
 		}
 	}
 	first, err := tables.Load("train", "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again, err := tables.Load("train", "y", nil); err != nil || again != first {
 		t.Errorf("the same reading was made twice (%v)", err)
 	}
 	l.writeTable(0, "train", "id,job,y\na,clerk,0\nb,-,1\nc,-,1\n")
 	table, err := tables.Load("train", "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c, err := table.Column("job"); err != nil || len(c.Levels) != 2 {
 		t.Errorf("of another file the levels are %q (%v)", c.Levels, err)
 	}
@@ -85,22 +79,16 @@ func TestTrainingAfterScoring(t *testing.T) {
 	}
 	parameters := activeBank + "features = 8\nlambda = 1e-4\nsigma = 1.0\nloss = \"square\""
 	_, first, err := l.propose(l.job("train", "privacy = \"masked\"", parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = \"masked\"", first)
 	if _, _, err := l.propose(l.job("predict", head, "")); err != nil {
 		t.Fatal(err)
 	}
 	_, second, err := l.propose(l.job("train", "privacy = \"masked\"\ntable = \"test\"", parameters))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for contract, low := range map[string]float64{first.String(): 0, second.String(): 100} {
 		m, err := l.nodes[1].columns.Model(contract)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if fill := m.Normaliser.Columns[0].Fill; fill == nil || *fill < low || *fill > low+6 {
 			t.Errorf("missing ages were given %v, want the mean of the table's ages, from %v to %v", fill, low, low+6)
 		}
@@ -138,9 +126,7 @@ func TestEveryColumnAskedFor(t *testing.T) {
 	for c := range columns {
 		name := fmt.Sprintf("c%d", c)
 		labelled, err := tables.Load("train", name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if column, err := labelled.Column(name); err != nil || !slices.ContainsFunc(column.Values, math.IsNaN) {
 			t.Fatalf("the empty cells of the label %s were filled (%v)", name, err)
 		}

@@ -182,9 +182,7 @@ func (l *testNetwork) start(i int) {
 func inForce(t testing.TB, c *keys.SignedCharter) keys.InForce {
 	t.Helper()
 	f, err := c.InForce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -318,4 +316,15 @@ func (l *testNetwork) rewritten(party int, h keys.Hash, change func(*job.Record)
 func memoryJob(r job.Record) *jobState {
 	c := &contract.Contract{Job: &contract.Job{Name: "credit"}}
 	return newJobState(job.New(nil, "", job.Config{}, c, r), nil)
+}
+
+// must ends a test at an error.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

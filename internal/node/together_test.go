@@ -64,9 +64,7 @@ func TestPartiesAreAskedTogether(t *testing.T) {
 	}
 	l.startAll()
 	c, err := l.nodes[0].Prepare(minute(t), l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := l.nodes[0].Launch(minute(t), c.Hash(), nil); err != nil {
 		t.Error(err)
 	}
@@ -80,9 +78,7 @@ func TestManyWhoHaveYetToConsentAreCounted(t *testing.T) {
 	ctx, cancel := context.WithCancel(minute(t))
 	defer cancel()
 	c, err := l.nodes[0].Prepare(ctx, l.job("train", "", activeBank+"features = 32"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := ""
 	_, err = l.nodes[0].Launch(ctx, c.Hash(), func(e jobs.Event) {
 		if e.Kind == jobs.EventWaiting && len(e.Who) == 8 {

@@ -184,9 +184,7 @@ func TestEveryJobLeavesATranscript(t *testing.T) {
 			l := newTestNetwork(t, 4, 400)
 			l.startAll()
 			report, h, err := l.propose(l.job("train", c.head, activeBank+c.parameters))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			mustVerify(t, l.audit(h), c.verdict)
 			for _, e := range report.Egress {
 				if e.Frames > e.MaxFrames || e.Bytes > e.MaxBytes || e.Kind == "done" && e.Frames != 3 {
@@ -215,9 +213,7 @@ func TestAKilledPartysTranscriptVerifies(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			contract, err := l.nodes[0].Prepare(ctx, l.job("train", `record = "full"`, activeBank+c.parameters), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.launchAndKill(ctx, contract.Hash(), 2, c.frame)
 			l.start(2)
 			l.awaitDone(ctx, contract.Hash())
@@ -237,9 +233,7 @@ func TestDigestsAreEnoughToVerify(t *testing.T) {
 	l := newTestNetwork(t, 4, 100)
 	l.startAll()
 	_, h, err := l.propose(l.job("train", "", activeBank+"loss = \"square\"\nfeatures = 16"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := os.Stat(l.jobFile(0, h, PayloadFolder)); !os.IsNotExist(err) {
 		t.Errorf("payloads were kept: %v", err)
 	}

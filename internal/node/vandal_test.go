@@ -115,9 +115,7 @@ func TestVandalAsks(t *testing.T) {
 	s := l.stuffer()
 	good := s.contracts(2)
 	c, err := contract.ParseContract([]byte(good[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	escaped, _ := json.Marshal(graffiti) // TOML reads the same escapes
 	fields := []string{
 		"name", "algorithm", "table", "privacy", "topology", "record", "expires", "nonce", "charter", "proposer", "open_to",
@@ -128,9 +126,7 @@ func TestVandalAsks(t *testing.T) {
 		shown.add(s.ask(methodDescribe, describeRequest{Job: job}, new(description)).Error())
 	}
 	text, err := c.Job.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, parameter := range []string{`label = "y"`, `seed = "s"`, `loss = "square"`, `active = ["bank"]`} {
 		name, _, _ := strings.Cut(parameter, " ")
 		value := string(escaped)
@@ -164,18 +160,14 @@ func TestVandalAsks(t *testing.T) {
 		t.Error("the contract that was spoilt is kept")
 	}
 	h, _, err := keys.NameOf(contract.DomainContract, []byte(good[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kept, ok := l.nodes[1].job(h)
 	if !ok {
 		t.Fatal("the honest contract is not kept")
 	}
 	cancelled := contract.Ending{Outcome: contract.OutcomeCancelled, By: "telco", Reason: "reasonreason"}
 	e, err := contract.NewEnding(kept.Contract(), cancelled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e.Sign(l.keys[2])
 	spoilt := strings.Replace(string(e.Text()), `"reasonreason"`, string(escaped), 1)
 	if spoilt == string(e.Text()) {

@@ -20,24 +20,16 @@ import (
 func rewrite(t *testing.T, dir, name string, change func(string) string) {
 	t.Helper()
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(filepath.Base(dir))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.UnmarshalText([]byte(filepath.Base(dir))))
 	data, err := vault.ReadFile(filepath.Join(dir, name), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := change(string(data))
 	if text == string(data) {
 		t.Fatalf("%s has nothing to change:\n%s", name, text)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), vault.Envelope(h, name, []byte(text)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name), vault.Envelope(h, name, []byte(text)), 0o600))
 	if name == job.ContractFile {
-		if err := os.WriteFile(filepath.Join(dir, job.ContractCopy), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, job.ContractCopy), []byte(text), 0o600))
 	}
 }
 
@@ -54,9 +46,7 @@ func alignedNetwork(t *testing.T) (*testNetwork, keys.Hash) {
 		customers{50, 3}.write(l, same)
 		l.startAll()
 		_, h, err := l.propose(l.align("customers", "train", "min_rows = 2"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return l, h
 	})
 }
@@ -106,9 +96,7 @@ func TestAJobOfAnotherVersionIsListed(t *testing.T) {
 				}
 			}
 			whole, err := contract.ParseContract(before[job.ContractCopy])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := n.openJob(whole, job.Record{}); err == nil || !strings.Contains(err.Error(), all[0].Reason) {
 				t.Errorf("it is made anew: %v", err)
 			}

@@ -102,9 +102,7 @@ func TestASlowMemberIsNamed(t *testing.T) {
 				}
 			}
 			r, _, err := l.propose(l.job("train", "", activeBank+"features = 64\nloss = \"square\""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a, slow := alert.Load(), r.Forecast.Slow
 			if nap == 0 {
 				if a != nil || slow != nil {

@@ -94,9 +94,7 @@ func TestAStepBeyondTheoremFourIsWarnedOf(t *testing.T) {
 		l.startAll()
 		text := l.job("train", "privacy = \"masked\"", activeBank+parameters)
 		contract, err := l.nodes[0].Prepare(t.Context(), text, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		says := summary.Of(contract, l.names[1], summary.Known{}).String()
 		if got := strings.Contains(says, "Theorem 4"); got != (want != nil) {
 			t.Errorf("%s: the summary warns: %v", parameters, got)
@@ -149,9 +147,7 @@ func TestWarningsOfContracts(t *testing.T) {
 			gfmlOn(2), 1},
 	} {
 		contract, err := l.nodes[0].Prepare(t.Context(), l.servedJob(c.algorithm, 1, "", c.parameters), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := summary.Warnings(contract); len(got) != c.want {
 			t.Errorf("%s with %s: %q, want %d", c.algorithm, c.parameters, got, c.want)
 		}
