@@ -69,20 +69,12 @@ func operationsOf(job *contract.Job, all []contract.Facts, sums []federated.Summ
 	// Beside the algorithm's messages a server says how a session ends and, where there are no sums to list it, every
 	// client sends its session key.
 	for _, name := range job.Servers {
-		own := []contract.Operation{
-			{Kind: kindFinished, Collective: contract.CollectiveDownload},
-			{Kind: kindPaused, Collective: contract.CollectiveDownload},
-		}
+		list = append(list, operation(kindFinished, contract.CollectiveDownload, name, contract.ClassControl, 1, 0),
+			operation(kindPaused, contract.CollectiveDownload, name, contract.ClassControl, 1, 0))
 		if !slices.ContainsFunc(sums, func(s federated.Summed) bool { return s.Server == name }) {
-			own = append(own, contract.Operation{
-				Kind: cohort.KindKey, Collective: contract.CollectiveUpload, Bytes: contract.SessionKeySize,
-			})
+			list = append(list, operation(cohort.KindKey, contract.CollectiveUpload, name, contract.ClassControl, 1,
+				contract.SessionKeySize))
 		}
-		for i := range own {
-			own[i].Root, own[i].Class, own[i].Count = name, contract.ClassControl.String(), 1
-			own[i].Encoding = contract.Bytes.String()
-		}
-		list = append(list, own...)
 	}
 	return contract.SessionOperations(len(all), list), nil
 }
@@ -103,11 +95,8 @@ func mixedOperations(job *contract.Job, m *federated.Mixed, parties int) ([]cont
 	if err != nil {
 		return nil, err
 	}
-	list := []contract.Operation{{
-		Kind: m.Told, Collective: contract.CollectiveDownload, Root: m.Server, Class: contract.ClassControl.String(),
-		Encoding: contract.Bytes.String(), Count: 2*m.Times + 1, Bytes: m.Times*int64(len(encodeThere(0,
-			members))+roundSize) + roundSize,
-	}}
+	list := []contract.Operation{operation(m.Told, contract.CollectiveDownload, m.Server, contract.ClassControl,
+		2*m.Times+1, m.Times*int64(len(encodeThere(0, members))+roundSize)+roundSize)}
 	for _, f := range flows {
 		list = append(list, operationOf(f, m.Server, m.Sum, m.Times))
 	}
@@ -119,16 +108,19 @@ func mixedOperations(job *contract.Job, m *federated.Mixed, parties int) ([]cont
 	return list, nil
 }
 
+// operation is a contract's line of messages of bytes.
+func operation(kind, collective, root string, class contract.Class, count, bytes int64) contract.Operation {
+	return contract.Operation{Kind: kind, Collective: collective, Root: root, Class: class.String(),
+		Encoding: contract.Bytes.String(), Count: count, Bytes: bytes}
+}
+
 // operationOf makes a contract's line of a flow of so many sums at a server.
 func operationOf(f cohort.Flow, server string, sum federated.Sum, times int64) contract.Operation {
-	o := contract.Operation{
-		Kind: f.Kind, Collective: contract.CollectiveDownload, Root: server, Class: f.Class.String(),
-		Encoding: contract.Bytes.String(),
-		Count:    f.Count, Bytes: f.Bytes,
-	}
+	collective := contract.CollectiveDownload
 	if f.Up {
-		o.Collective = contract.CollectiveUpload
+		collective = contract.CollectiveUpload
 	}
+	o := operation(f.Kind, collective, server, f.Class, f.Count, f.Bytes)
 	if f.Kind == sum.Kind {
 		o.Shape = []int64{times, int64(sum.N)}
 	}
@@ -149,25 +141,15 @@ func disclosed(
 ) ([]contract.Opening, []contract.Operation, error) {
 	var more []contract.Operation
 	for _, t := range d.Told {
-		more = append(more, contract.Operation{
-			Kind: t.Kind, Collective: contract.CollectiveDownload, Root: t.Server, Class: contract.ClassOpening.String(),
-			Encoding: contract.Bytes.String(),
-			Count:    t.Times, Bytes: t.Bytes + t.Times*roundSize,
-		})
+		more = append(more, operation(t.Kind, contract.CollectiveDownload, t.Server, contract.ClassOpening, t.Times,
+			t.Bytes+t.Times*roundSize))
 	}
 	for _, a := range d.Answers {
-		more = append(more, contract.Operation{
-			Kind: a.Kind, Collective: contract.CollectiveUpload, Root: a.Server, Class: contract.ClassOpening.String(),
-			Encoding: contract.Bytes.String(),
-			Count:    a.Times, Bytes: a.Bytes,
-		})
+		more = append(more, operation(a.Kind, contract.CollectiveUpload, a.Server, contract.ClassOpening, a.Times, a.Bytes))
 	}
 	for _, e := range d.Between {
-		more = append(more, contract.Operation{
-			Kind: e.Kind, Collective: contract.CollectiveServers, Class: contract.ClassOpening.String(),
-			Encoding: contract.Bytes.String(),
-			Count:    e.Times, Bytes: e.Bytes + e.Times*roundSize,
-		})
+		more = append(more, operation(e.Kind, contract.CollectiveServers, "", contract.ClassOpening, e.Times,
+			e.Bytes+e.Times*roundSize))
 	}
 	for i := range d.Mixed {
 		list, err := mixedOperations(job, &d.Mixed[i], len(all))
