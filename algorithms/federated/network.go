@@ -75,6 +75,11 @@ type Client interface {
 	// without any, whatever the kind it told that as. limit is the most values. At the job's end the
 	// error is io.EOF.
 	ReceiveValues(ctx context.Context, kind string, limit int) (round int, values []float64, err error)
+	Adder
+}
+
+// Adder is a client's part of sums.
+type Adder interface {
 	// Sum adds the client's vector to the round's sum; included is false when the server went on
 	// without it.
 	Sum(ctx context.Context, s Sum, v []float64) (included bool, err error)
@@ -98,11 +103,12 @@ type Inquirer interface {
 	Send(ctx context.Context, client int, kind string, round int, payload []byte) error
 }
 
-// Message is what a server sent a client: a question, a payload, or values in bytes.
+// Message is what a server sent a client: a question, a payload, or values.
 type Message struct {
 	Kind    string
 	Round   int
 	Payload []byte
+	Values  []float64 // of those who are told values
 }
 
 // Respondent is a client's view of these messages.

@@ -89,28 +89,18 @@ func encodeModel(d *Dictionary, round int, theta []float64, columns []string, we
 	return checkpoint.Seal(modelDomain, &s)
 }
 
-// keepModel saves a client's model: the theta that it heard last, if it has heard one in this session, and its weights.
-func (a *clientRun) keepModel() error {
+// Model implements federated.ClientPart: the theta that the client heard last, if it has heard one in this session, and
+// its weights.
+func (a *ClientPart) Model() ([]byte, error) {
 	if a.round < 0 {
-		return nil
+		return nil, nil
 	}
-	data, err := encodeModel(a.Dictionary, a.round+1, a.theta, a.Columns, a.client.weights.log)
-	if err == nil {
-		err = a.Vault.Save(federated.ModelSlot, data)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the model after row %d: %w", a.row, err)
-	}
-	return nil
+	return encodeModel(a.Dictionary, a.round+1, a.theta, a.Columns, a.client.weights.log)
 }
 
-// keepModel saves the server's model.
-func (s *serverRun) keepModel() error {
-	data, err := encodeModel(s.Dictionary, s.round, s.server.theta, nil, nil)
-	if err != nil {
-		return err
-	}
-	return s.Vault.Save(federated.ModelSlot, data)
+// Model implements federated.ServerPart: theta as the last round left it.
+func (s *ServerPart) Model() ([]byte, error) {
+	return encodeModel(s.Dictionary, s.service.Held, s.server.theta, nil, nil)
 }
 
 // Round implements federated.Model.

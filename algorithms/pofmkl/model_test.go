@@ -54,7 +54,7 @@ func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 		}
 		nearAll(t, "theta", m.theta, before.Theta(), 1e-9)
 		nearAll(t, "weights", m.shares, o.clients[k].Shares(), 1e-9)
-		kept, err := readAttendance(l.clients[k][clientSlot])
+		kept, err := readAttendance(l.clients[k][federated.ClientSlot])
 		mustDo(t, err)
 		part, err := RestoreClient(l.dictionary, kept.Client)
 		mustDo(t, err)
@@ -127,12 +127,13 @@ func TestModelsOfOthersAreRefused(t *testing.T) {
 		data   []byte
 		want   string
 	}{
-		"another job":     {newDictionary(t, other, 3), false, data, "it belongs to a job with other parameters or columns"},
-		"a server's":      {l.dictionary, false, server, "state: weights has 0 numbers, want 5"},
-		"a client's":      {l.dictionary, true, data, "a server's model has a client's weights or columns, want none"},
-		"a flipped bit":   {l.dictionary, false, flipped, "its checksum is not the one of its bytes"},
-		"a client's part": {l.dictionary, false, l.clients[0][clientSlot], "its checksum is not the one of its bytes"},
-		"nothing":         {l.dictionary, false, nil, "state of 0 bytes"},
+		"another job":   {newDictionary(t, other, 3), false, data, "it belongs to a job with other parameters or columns"},
+		"a server's":    {l.dictionary, false, server, "state: weights has 0 numbers, want 5"},
+		"a client's":    {l.dictionary, true, data, "a server's model has a client's weights or columns, want none"},
+		"a flipped bit": {l.dictionary, false, flipped, "its checksum is not the one of its bytes"},
+		"a client's part": {l.dictionary, false, l.clients[0][federated.ClientSlot],
+			"its checksum is not the one of its bytes"},
+		"nothing": {l.dictionary, false, nil, "state of 0 bytes"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			_, err := DecodeModel(c.d, c.server, c.data)

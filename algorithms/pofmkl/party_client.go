@@ -3,15 +3,10 @@ package pofmkl
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
-
-// clientSlot is where a client keeps its state in its vault.
-const clientSlot = "client"
 
 // ClientPart is a client's part of a job.
 type ClientPart struct {
@@ -30,166 +25,94 @@ type ClientPart struct {
 	Report func(federated.Progress)
 
 	seed *[32]byte // of the draws of bins; nil: from the operating system
+
+	attendance federated.Attendance
+	client     *Client
+	upload     []float64
+	theta      []float64 // the one heard last
+	round      int       // the newest in this session, -1 before the first
 }
 
-// clientRun is a client's part under way.
-type clientRun struct {
-	*ClientPart
-	client  *Client
-	row     int     // the last one learned
-	squared float64 // summed squared errors of the predictions, in the label's units
-	upload  []float64
-	theta   []float64 // the one heard last
-	round   int       // the newest in this session, -1 before the first
-	ended   bool      // the stream
-}
-
-// RunClient runs a client's part until the server says that the job is over. In every round it predicts and
-// learns its next rounds_per_upload rows with the server's theta, and adds its update to the sum.
+// RunClient runs a client's part until the server says that the job is over: see federated.RunClient. In every round it
+// predicts and learns its next rounds_per_upload rows with the server's theta, and adds its update to the sum.
 //
-// The state is saved when an update is complete and before it leaves, so that no row's update leaves
-// twice: a client that is killed and returns goes on with its own weights. Rows since its newest update
-// are predicted and learned again; an update that was on its way is lost, as is one that the server
-// went on without. Rows number on over all sessions; those learned before are passed over if they come
-// again.
+// A client that is killed and returns goes on with its own weights. Rows since its newest update are predicted and
+// learned again; an update that was on its way is lost, as is one that the server went on without.
 //
 // A client whose stream has ended stays and adds zeros. The server cannot tell them from an update of
 // kernels that others drew, and the other clients' masks need no change. The price: zeros count among a sum's
 // contributors. Where all streams but one have ended the total is that one's update, so a
 // job should not have more rounds than its clients have rows.
-//
-// The model is kept as federated.Keeps says and when the part ends, for whatever reason.
 func RunClient(ctx context.Context, p *ClientPart) error {
-	a, err := p.resume()
-	if err != nil {
-		return fmt.Errorf("client %q: %w", p.Name, err)
+	p.attendance = federated.Attendance{
+		Name: fmt.Sprintf("client %q", p.Name), Awaited: "the model", Network: p.Network, Vault: p.Vault, Report: p.Report,
 	}
-	err = a.runClient(ctx)
-	if kept := a.keepModel(); err == nil && kept != nil {
-		err = fmt.Errorf("client %q: %w", p.Name, kept)
-	}
-	return err
+	return federated.RunClient(ctx, &p.attendance, p)
 }
 
-// runClient takes rounds until the server says that the job is over.
-func (a *clientRun) runClient(ctx context.Context) error {
-	for {
-		round, theta, err := a.Network.ReceiveValues(ctx, KindModel, a.Dictionary.params.Words())
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("client %q: wait for the model after row %d: %w", a.Name, a.row, err)
-		}
-		if err := a.learnRound(ctx, round, theta); err != nil {
-			return fmt.Errorf("client %q, round %d: %w", a.Name, round+1, err)
-		}
-	}
-}
-
-// resume starts the part, or takes it up where the vault has it.
-func (p *ClientPart) resume() (*clientRun, error) {
-	a := &clientRun{
-		ClientPart: p, round: -1,
-		upload: make([]float64, p.Dictionary.params.UploadWords()), theta: make([]float64, p.Dictionary.params.Words()),
-	}
+// Resume implements federated.ClientPart: a new client has equal weights, or those of an earlier job.
+func (a *ClientPart) Resume(_ context.Context, state []byte) error {
+	p := &a.Dictionary.params
+	a.round, a.upload, a.theta = -1, make([]float64, p.UploadWords()), make([]float64, p.Words())
 	if a.Columns == nil {
-		a.Columns = p.Dictionary.columns
+		a.Columns = a.Dictionary.columns
 	}
-	data, err := p.Vault.Load(clientSlot)
-	if err != nil {
-		return nil, err
+	if state != nil {
+		return a.read(state)
 	}
-	if data != nil {
-		return a, a.read(data)
-	}
-	if err := a.start(); err != nil {
-		return nil, err
-	}
-	return a, a.save()
-}
-
-// start makes a client that has learned nothing.
-func (a *clientRun) start() error {
 	var seed [32]byte
 	rand.Read(seed[:]) // never fails
 	if a.seed != nil {
 		seed = *a.seed
 	}
 	a.client = NewClient(a.Dictionary, a.Name, seed)
-	if a.Weights == nil {
-		return nil
-	}
-	earlier, err := readAttendance(a.Weights)
-	if err != nil {
-		return fmt.Errorf("weights of an earlier job: %w", err)
-	}
-	return a.client.WarmStart(earlier.Client)
-}
-
-// learnRound does one round.
-func (a *clientRun) learnRound(ctx context.Context, round int, theta []float64) error {
-	// Refuses a round that the job does not have or that does not follow, and a theta of another
-	// length.
-	p := a.Dictionary.params
-	if round <= a.round || round >= p.Uploads() {
-		return fmt.Errorf("the server's round is out of turn, want one from %d to %d", a.round+2, p.Uploads())
-	}
-	if len(theta) != p.Words() {
-		return fmt.Errorf("the model has %d numbers, want %d", len(theta), p.Words())
-	}
-	a.round = round
-	if err := a.client.Begin(round); err != nil {
-		return err
-	}
-	copy(a.theta, theta) // the server may change its own
-	if err := a.learnRows(ctx, a.theta, a.Dictionary.params.roundsOf(round)); err != nil {
-		return err
-	}
-	sum := updateSum(a.Dictionary.params, round, a.Clients)
-	upload := a.upload[:sum.N]
-	clear(upload)
-	if err := a.client.Upload(upload); err != nil {
-		return err
-	}
-	if err := a.save(); err != nil {
-		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
-	}
-	if federated.Keeps(round+1, a.Dictionary.params.Uploads()) {
-		if err := a.keepModel(); err != nil {
+	if a.Weights != nil {
+		earlier, err := readAttendance(a.Weights)
+		if err != nil {
+			return fmt.Errorf("weights of an earlier job: %w", err)
+		}
+		if err := a.client.WarmStart(earlier.Client); err != nil {
 			return err
 		}
 	}
-	if _, err := a.Network.Sum(ctx, sum, upload); err != nil {
-		return fmt.Errorf("sum of updates after row %d: %w", a.row, err)
-	}
-	if a.Report != nil {
-		a.Report(federated.Progress{
-			Round: a.round + 1, Rounds: a.Dictionary.params.Uploads(),
-			Loss: a.squared / float64(a.client.Rounds()), Regret: a.client.Regret(),
-		})
-	}
-	return nil
+	return federated.Save(a.Vault, federated.ClientSlot, a)
 }
 
-// learnRows predicts and learns up to n rows, fewer when the stream ends.
-func (a *clientRun) learnRows(ctx context.Context, theta []float64, n int) (err error) {
-	if a.ended {
-		return nil
-	}
-	a.ended, err = federated.LearnRows(ctx, a.Rows, a.row, n, federated.Learner{
-		Predict: func(x []float64) (float64, error) { return a.client.Predict(theta, x) },
-		Learn:   a.learn,
-	})
-	return err
+// Receive implements federated.ClientPart: it waits for the server's theta.
+func (a *ClientPart) Receive(ctx context.Context) (m federated.Message, err error) {
+	m.Round, m.Values, err = a.Network.ReceiveValues(ctx, KindModel, a.Dictionary.params.Words())
+	return m, err
 }
 
-// learn learns the row that was predicted last.
-func (a *clientRun) learn(row int, prediction, y float64) error {
-	if err := a.client.Learn(y); err != nil {
-		return err
+// Take implements federated.ClientPart: it does one round.
+func (a *ClientPart) Take(ctx context.Context, m federated.Message) (federated.Step, error) {
+	// Refuses a round that the job does not have or that does not follow, and a theta of another
+	// length.
+	p := a.Dictionary.params
+	s := federated.Step{Where: fmt.Sprintf("client %q, round %d", a.Name, m.Round+1), Save: true}
+	if m.Round <= a.round || m.Round >= p.Uploads() {
+		return s, fmt.Errorf("the server's round is out of turn, want one from %d to %d", a.round+2, p.Uploads())
 	}
-	a.row = row
-	a.squared += (prediction - y) * (prediction - y)
-	return nil
+	if len(m.Values) != p.Words() {
+		return s, fmt.Errorf("the model has %d numbers, want %d", len(m.Values), p.Words())
+	}
+	a.round = m.Round
+	if err := a.client.Begin(a.round); err != nil {
+		return s, err
+	}
+	copy(a.theta, m.Values) // the server may change its own
+	if err := a.attendance.LearnRows(ctx, a.Rows, p.roundsOf(a.round), federated.Learner{
+		Predict: func(x []float64) (float64, error) { return a.client.Predict(a.theta, x) },
+		Learn:   func(_ int, _, y float64) error { return a.client.Learn(y) },
+	}); err != nil {
+		return s, err
+	}
+	s.Sum = updateSum(p, a.round, a.Clients)
+	s.Vector, s.Of = a.upload[:s.Sum.N], fmt.Sprintf("updates after row %d", a.attendance.Row)
+	clear(s.Vector)
+	s.Progress = federated.Progress{
+		Round: a.round + 1, Rounds: p.Uploads(), Loss: a.attendance.Squared / float64(a.client.Rounds()),
+		Regret: a.client.Regret(),
+	}
+	return s, a.client.Upload(s.Vector)
 }

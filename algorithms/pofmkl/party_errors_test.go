@@ -39,7 +39,7 @@ func TestErrorsOfAClientsPart(t *testing.T) {
 		"label too large": {y: 2, want: `client "c", round 1: learn: row 1, label column "": the label is 2, want a number from 0 to 1`},
 		"no vault":        {vault: memory.FaultyVault{LoadErr: errLost}, want: `client "c": the link is lost`},
 		"not saved":       {vault: memory.FaultyVault{Saves: 1, SaveErr: errLost}, want: `client "c", round 1: checkpoint after row 3: the link is lost`},
-		"damaged":         {vault: memory.FaultyVault{Vault: memory.Vault{clientSlot: make([]byte, 50)}}, want: `client "c": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
+		"damaged":         {vault: memory.FaultyVault{Vault: memory.Vault{federated.ClientSlot: make([]byte, 50)}}, want: `client "c": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
 	} {
 		if c.network == nil {
 			c.network = &memory.ToldClient{Rounds: []int{0}, Values: theta, End: io.EOF}
@@ -70,7 +70,7 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		"short total": {network: memory.FaultyServer{Total: &federated.Total{}}, want: `server "hub", round 1: sum of updates: sum 1 has 0 words, want 30`},
 		"no vault":    {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "hub": the link is lost`},
 		"not saved":   {want: `server "hub", round 10: checkpoint: the link is lost`},
-		"other rounds": {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: over}},
+		"other rounds": {vault: memory.FaultyVault{Vault: memory.Vault{federated.ServerSlot: over}},
 			want: `server "hub": state: 3 rounds were held, want 4 to 17`},
 	} {
 		c.network.N, c.vault.SaveErr = 3, errLost
@@ -85,18 +85,19 @@ func TestErrorsOfAServersPart(t *testing.T) {
 func FuzzAttendanceState(f *testing.F) {
 	d, c := trained(f, small(), 5)
 	part := &ClientPart{Name: "c", Dictionary: d, Clients: 2, Vault: memory.Vault{}}
-	mustDo(f, (&clientRun{ClientPart: part, client: c, row: 7, squared: 0.5}).save())
-	saved, _ := part.Vault.Load(clientSlot)
+	part.client, part.attendance.Row, part.attendance.Squared = c, 7, 0.5
+	saved, err := part.State()
+	mustDo(f, err)
 	f.Add(saved[:len(saved)-32])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sum := keys.HashOf(attendanceDomain, body)
-		vault := memory.Vault{clientSlot: append(bytes.Clone(body), sum[:]...)}
-		a, err := (&ClientPart{Name: "c", Dictionary: d, Clients: 2, Vault: vault}).resume()
-		if err != nil {
+		vault := memory.Vault{federated.ClientSlot: append(bytes.Clone(body), sum[:]...)}
+		a := &ClientPart{Name: "c", Dictionary: d, Clients: 2, Vault: vault}
+		if err := federated.Resume(t.Context(), vault, federated.ClientSlot, a); err != nil {
 			return
 		}
-		mustDo(t, a.save())
-		if _, err := readAttendance(vault[clientSlot]); err != nil {
+		mustDo(t, federated.Save(vault, federated.ClientSlot, a))
+		if _, err := readAttendance(vault[federated.ClientSlot]); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -103,7 +103,7 @@ func (l *testNetwork) run() {
 // theta returns what the server's vault has.
 func (l *testNetwork) theta() []float64 {
 	l.t.Helper()
-	_, s, err := readServing(l.dictionary, l.server[serverSlot])
+	_, s, err := readServing(l.dictionary, l.server[federated.ServerSlot])
 	mustDo(l.t, err)
 	return s.Theta()
 }
@@ -111,7 +111,7 @@ func (l *testNetwork) theta() []float64 {
 // shares returns the weights in a client's vault.
 func (l *testNetwork) shares(k int) []float64 {
 	l.t.Helper()
-	s, err := readAttendance(l.clients[k][clientSlot])
+	s, err := readAttendance(l.clients[k][federated.ClientSlot])
 	mustDo(l.t, err)
 	c, err := RestoreClient(l.dictionary, s.Client)
 	mustDo(l.t, err)

@@ -1,15 +1,12 @@
 package pofmkl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
-
-// serverSlot is where a server keeps its state in its vault.
-const serverSlot = "server"
 
 // defaultCheckpointEvery is how many uploads a server that is killed may lose.
 const defaultCheckpointEvery = 10
@@ -23,96 +20,52 @@ type ServerPart struct {
 	CheckpointEvery int
 	// Report is called after every upload; it may be nil.
 	Report func(federated.Progress)
+
+	service federated.Service
+	server  *Server
 }
 
-// serverRun is a server's part under way.
-type serverRun struct {
-	*ServerPart
-	server *Server
-	round  int // uploads so far, those that did not open included
-}
-
-// Serve runs a server's part to the last upload, from the newest checkpoint in the vault on. In every
-// round it tells the clients that are there theta, and applies the sum of what they learned with it. A sum
-// that did not open leaves theta as it was, and counts as a round.
+// Serve runs a server's part to the last upload: see federated.Serve. In every round it tells the clients that are
+// there theta, and applies the sum of what they learned with it. A sum that did not open leaves theta as it was, and
+// counts as a round.
 //
 // A server that was killed goes back to its checkpoint: rounds since then are held again, with the
-// clients' next rows and an older theta. After the last upload the model is kept.
+// clients' next rows and an older theta.
 func Serve(ctx context.Context, p *ServerPart) error {
-	s, err := p.resume()
-	if err != nil {
-		return fmt.Errorf("server %q: %w", p.Dictionary.params.Server, err)
+	p.service = federated.Service{
+		Name: p.Dictionary.params.Server, Vault: p.Vault, Rounds: p.Dictionary.params.Uploads(),
+		Every: cmp.Or(p.CheckpointEvery, defaultCheckpointEvery), Report: p.Report,
 	}
-	for s.round < p.Dictionary.params.Uploads() {
-		round := s.round + 1
-		if err := s.runRound(ctx); err != nil {
-			return fmt.Errorf("server %q, round %d: %w", p.Dictionary.params.Server, round, err)
-		}
-	}
-	if err := s.keepModel(); err != nil {
-		return fmt.Errorf("server %q: keep the model: %w", p.Dictionary.params.Server, err)
-	}
-	return nil
+	return federated.Serve(ctx, &p.service, p)
 }
 
-// resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serverRun, error) {
-	s := &serverRun{ServerPart: p, server: NewServer(p.Dictionary)}
-	data, err := p.Vault.Load(serverSlot)
-	if err != nil || data == nil {
-		return s, err
-	}
-	s.round, s.server, err = readServing(p.Dictionary, data)
-	return s, err
-}
-
-// runRound holds one round.
-func (s *serverRun) runRound(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	present := s.Network.Present()
-	for _, k := range present {
-		if err := s.Network.SendValues(ctx, k, KindModel, s.round, s.server.Theta()); err != nil {
-			return fmt.Errorf("tell client %d the model: %w", k+1, err)
-		}
-	}
-	total, err := s.Network.Sum(ctx, updateSum(s.Dictionary.params, s.round, s.Network.Clients()), present)
-	if err != nil {
-		return fmt.Errorf("sum of updates: %w", err)
-	}
-	clients := 0
-	if total != nil {
-		clients = len(total.Clients)
-		if err := s.server.Apply(s.round, total.Values, s.Network.Clients()); err != nil {
-			return fmt.Errorf("sum of updates: %w", err)
-		}
-	}
-	s.round++
-	if err := s.checkpoint(); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.round, Rounds: s.Dictionary.params.Uploads(),
-			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
-		})
-	}
-	return nil
-}
-
-// checkpoint saves the state when its turn has come, and after the last round.
-func (s *serverRun) checkpoint() error {
-	every := s.CheckpointEvery
-	if every == 0 {
-		every = defaultCheckpointEvery
-	}
-	if s.round%every != 0 && s.round < s.Dictionary.params.Uploads() {
+// Resume implements federated.ServerPart: a new server has a theta of zeros.
+func (s *ServerPart) Resume(_ context.Context, state []byte) (err error) {
+	if state == nil {
+		s.server = NewServer(s.Dictionary)
 		return nil
 	}
-	data, err := sealServing(s.round, s.server)
-	if err != nil {
-		return err
-	}
-	return s.Vault.Save(serverSlot, data)
+	s.service.Held, s.server, err = readServing(s.Dictionary, state)
+	return err
 }
+
+// Round implements federated.ServerPart: it tells theta, and moves it by the sum.
+func (s *ServerPart) Round(ctx context.Context) (clients int, err error) {
+	round, present := s.service.Held, s.Network.Present()
+	for _, k := range present {
+		if err := s.Network.SendValues(ctx, k, KindModel, round, s.server.Theta()); err != nil {
+			return 0, fmt.Errorf("tell client %d the model: %w", k+1, err)
+		}
+	}
+	total, err := s.Network.Sum(ctx, updateSum(s.Dictionary.params, round, s.Network.Clients()), present)
+	if err == nil && total != nil {
+		clients, err = len(total.Clients), s.server.Apply(round, total.Values, s.Network.Clients())
+	}
+	if err != nil {
+		return 0, fmt.Errorf("sum of updates: %w", err)
+	}
+	return clients, nil
+}
+
+// State implements federated.ServerPart: theta, and how many rounds were held.
+func (s *ServerPart) State() ([]byte, error) { return sealServing(s.service.Held, s.server) }

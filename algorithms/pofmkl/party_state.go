@@ -59,20 +59,16 @@ type attendanceState struct {
 	Client  []byte  `cbor:"4,keyasint"` // Client.State
 }
 
-// save keeps the state in the vault.
-func (a *clientRun) save() error {
+// State implements federated.ClientPart: the weights, and where in the stream they are from.
+func (a *ClientPart) State() ([]byte, error) {
 	state, err := a.client.State()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	data, err := checkpoint.Seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, state})
-	if err != nil {
-		return err
-	}
-	return a.Vault.Save(clientSlot, data)
+	return checkpoint.Seal(attendanceDomain, &attendanceState{stateVersion, a.attendance.Row, a.attendance.Squared, state})
 }
 
-// readAttendance decodes what save kept.
+// readAttendance decodes what State returned.
 func readAttendance(data []byte) (*attendanceState, error) {
 	s := new(attendanceState)
 	if err := unseal(attendanceDomain, data, s); err != nil {
@@ -85,7 +81,7 @@ func readAttendance(data []byte) (*attendanceState, error) {
 }
 
 // read takes the part up where it was saved.
-func (a *clientRun) read(data []byte) error {
+func (a *ClientPart) read(data []byte) error {
 	s, err := readAttendance(data)
 	if err != nil {
 		return err
@@ -97,6 +93,6 @@ func (a *clientRun) read(data []byte) error {
 		return fmt.Errorf("state: row %d after %d rounds, squared errors %v: want a row from there on and a number from 0 on",
 			s.Row, a.client.rounds, s.Squared)
 	}
-	a.row, a.squared = s.Row, s.Squared
+	a.attendance.Row, a.attendance.Squared = s.Row, s.Squared
 	return nil
 }

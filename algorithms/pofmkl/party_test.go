@@ -253,11 +253,11 @@ func TestWeightsOfAnEarlierJob(t *testing.T) {
 	l.rows = []*memory.Rows{memory.NewRows(nil, nil), memory.NewRows(nil, nil)}
 	hub := memory.NewHub(2, 2)
 	part := l.part(1, hub.Join(1))
-	part.Weights = earlier.clients[1][clientSlot]
+	part.Weights = earlier.clients[1][federated.ClientSlot]
 	hub.End()
 	mustDo(t, RunClient(t.Context(), part))
 	nearAll(t, "weights", l.shares(1), earlier.shares(1), 0)
-	part.Vault, part.Weights = memory.Vault{}, earlier.clients[1][clientSlot][:40]
+	part.Vault, part.Weights = memory.Vault{}, earlier.clients[1][federated.ClientSlot][:40]
 	wantError(t, RunClient(t.Context(), part), `client "c2": weights of an earlier job: state: its checksum is not the one of its bytes`)
 }
 
@@ -272,7 +272,7 @@ func TestSeedsAreFresh(t *testing.T) {
 		part.seed = nil
 		mustDo(t, RunClient(t.Context(), part))
 	}
-	if slices.Equal(l.clients[0][clientSlot], l.clients[1][clientSlot]) {
+	if slices.Equal(l.clients[0][federated.ClientSlot], l.clients[1][federated.ClientSlot]) {
 		t.Error("two clients have the same seed")
 	}
 }
