@@ -49,32 +49,16 @@ func (p *Plan) decodeModel(data []byte, server, client int) (*Model, error) {
 	}, nil
 }
 
-// keepModel saves a client's model, if it has taken part in an iteration of this session.
-func (a *clientRun) keepModel() error {
+// Model implements federated.ClientPart: there is one once the client has taken part in an iteration of this session.
+func (a *ClientPart) Model() ([]byte, error) {
 	if !a.heard {
-		return nil
+		return nil, nil
 	}
-	data, err := a.client.Save(a.next)
-	if err == nil {
-		err = a.Vault.Save(federated.ModelSlot, data)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: keep the model after row %d: %w", a.client.name(), a.row, err)
-	}
-	return nil
+	return a.client.Save(a.next)
 }
 
-// keepModel saves the server's model.
-func (s *serverRun) keepModel() error {
-	data, err := s.server.Save(s.next)
-	if err == nil {
-		err = s.Vault.Save(federated.ModelSlot, data)
-	}
-	if err != nil {
-		return fmt.Errorf("server %q: keep the model: %w", s.server.name(), err)
-	}
-	return nil
-}
+// Model implements federated.ServerPart: the model that the newest iteration left.
+func (s *ServerPart) Model() ([]byte, error) { return s.server.Save(s.service.Held) }
 
 // Round implements federated.Model.
 func (m *Model) Round() int { return m.iteration }

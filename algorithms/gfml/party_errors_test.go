@@ -55,7 +55,7 @@ func TestErrorsOfAClientsPart(t *testing.T) {
 		"no sum":    {network: &memory.ToldClient{Rounds: []int{in}, Values: w, SumErr: errLost}, want: `client "a1" of server "a", iteration 0: sum of uploads after row 1: the link is lost`},
 		"not saved": {vault: memory.FaultyVault{SaveErr: errLost}, want: `client "a1" of server "a", iteration 0: checkpoint after row 1: the link is lost`},
 		"no vault":  {vault: memory.FaultyVault{LoadErr: errLost}, want: `client "a1" of server "a": the link is lost`},
-		"damaged":   {vault: memory.FaultyVault{Vault: memory.Vault{clientSlot: {0xa0}}}, want: `client "a1" of server "a": saved state: version is 0, want 1`},
+		"damaged":   {vault: memory.FaultyVault{Vault: memory.Vault{federated.ClientSlot: {0xa0}}}, want: `client "a1" of server "a": saved state: version is 0, want 1`},
 		"no inputs": {rows: memory.FaultyRows{InputsErr: errLost}, want: `client "a1" of server "a", iteration 0: inputs after row 0: the link is lost`},
 		"no label":  {rows: memory.FaultyRows{LabelErr: errLost}, want: `client "a1" of server "a", iteration 0: row 1: label: the link is lost`},
 		"not kept":  {rows: memory.FaultyRows{PredictedErr: errLost}, want: `client "a1" of server "a", iteration 0: row 1: keep the prediction: the link is lost`},
@@ -140,7 +140,7 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		"not saved": {vault: memory.FaultyVault{SaveErr: errLost},
 			want: `server "a", iteration 0: checkpoint: the link is lost`},
 		"no vault": {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "a": the link is lost`},
-		"damaged": {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: {0xa0}}},
+		"damaged": {vault: memory.FaultyVault{Vault: memory.Vault{federated.ServerSlot: {0xa0}}},
 			want: `server "a": saved state: version is 0, want 1`},
 	} {
 		c.network.N = 5

@@ -207,7 +207,7 @@ func (m *mirror) compare() {
 	for s, server := range m.Servers {
 		got, err := m.Plan.NewServer(s)
 		must(m.t, err)
-		next, err := got.Restore(m.world.servers[s][serverSlot])
+		next, err := got.Restore(m.world.servers[s][federated.ServerSlot])
 		must(m.t, err)
 		if next != m.Plan.params.Iterations {
 			continue // it was gone at the end
@@ -222,7 +222,7 @@ func (m *mirror) compare() {
 // compareClient holds one client against the mirror, as of its newest upload.
 func (m *mirror) compareClient(s, k int, tolerance float64) {
 	m.t.Helper()
-	saved := m.world.clients[s][k][clientSlot]
+	saved := m.world.clients[s][k][federated.ClientSlot]
 	if saved == nil {
 		if m.savedRow[s][k] > 0 {
 			m.t.Errorf("client %d of server %d has saved nothing", k, s)

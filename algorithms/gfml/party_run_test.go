@@ -184,10 +184,10 @@ func TestAServerThatReturnsSkipsWhatItMayHaveAnnounced(t *testing.T) {
 func TestAFinishedServerHasNothingToDo(t *testing.T) {
 	w := newWorld(t, short(t, func(*Params) {}), 60)
 	w.run(nil)
-	before := string(w.servers[1][serverSlot])
+	before := string(w.servers[1][federated.ServerSlot])
 	w.at = func(int, *serverSession, federated.Progress) { t.Error("an iteration after the last") }
 	w.run(nil)
-	if string(w.servers[1][serverSlot]) != before {
+	if string(w.servers[1][federated.ServerSlot]) != before {
 		t.Error("the model has changed")
 	}
 }

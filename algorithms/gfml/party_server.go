@@ -1,17 +1,14 @@
 package gfml
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
-
-// serverSlot is where a server keeps its state in its vault.
-const serverSlot = "server"
 
 // defaultCheckpointEvery is how many iterations a server that is killed may lose.
 const defaultCheckpointEvery = 10
@@ -31,166 +28,131 @@ type ServerPart struct {
 	// Report is called after every iteration, Warn with a sentence for people; both may be nil.
 	Report func(federated.Progress)
 	Warn   func(string)
-}
 
-// serverRun is a server's part under way.
-type serverRun struct {
-	*ServerPart
+	service  federated.Service
 	server   *Server
-	next     int // iteration
 	reserved int // iterations before this one may be announced: the vault says to go on there
 }
 
-// Serve runs a server's part to the last iteration. In each it sends the clients that it chose and that are
-// there their entries of its model, tells the others that the iteration is on, fills its model
+// Serve runs a server's part to the last iteration: see federated.Serve. In each it sends the clients that it chose and
+// that are there their entries of its model, tells the others that the iteration is on, fills its model
 // with what the sum of uploads brings, and combines it with its neighbours'. Without a total its model
 // stays as it was before it is combined; a neighbour that is gone is done without.
 //
 // A state that is saved names an iteration that no client has heard of: a server that was killed goes
 // on there with the model it had saved, and the iterations between are lost to it as if it had
-// been gone. So no client uploads twice in one iteration. After the last one the model is kept.
+// been gone. So no client uploads twice in one iteration.
 func Serve(ctx context.Context, p *ServerPart) error {
-	s, err := p.resume()
-	if err != nil {
-		return err // names the server
-	}
-	if p.Plan.Diffusion(p.Privacy) == DiffusionMasked {
-		if err := p.Mixing.Begin(ctx, s.next); err != nil {
-			return fmt.Errorf("server %q: %w", s.server.name(), err)
-		}
-	}
-	for s.next < p.Plan.params.Iterations {
-		if err := s.iterate(ctx); err != nil {
-			err = fmt.Errorf("server %q, iteration %d: %w", s.server.name(), s.next, err)
-			switch {
-			case errors.Is(err, federated.ErrPaused): // before it was announced: no iteration is lost
-				err = errors.Join(err, s.save(s.next))
-			case errors.Is(err, federated.ErrScarce): // after: this one is
-				err = errors.Join(err, s.save(s.next+1))
-			}
-			return err
-		}
-	}
-	return errors.Join(s.save(s.next), s.keepModel())
-}
-
-// resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serverRun, error) {
 	server, err := p.Plan.NewServer(p.Server)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.Plan.CheckPrivacy(p.Privacy, p.Least); err != nil {
-		return nil, fmt.Errorf("server %q: %w", server.name(), err)
+		return fmt.Errorf("server %q: %w", server.name(), err)
 	}
-	s := &serverRun{ServerPart: p, server: server}
-	data, err := p.Vault.Load(serverSlot)
-	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", server.name(), err)
+	iterations := p.Plan.params.Iterations
+	p.server, p.service = server, federated.Service{
+		Name: server.name(), Vault: p.Vault, Rounds: iterations, Report: p.Report,
+		Every: iterations, // all but the last state are saved before an iteration
+		Place: func(n int) string { return fmt.Sprintf("iteration %d", n) },
 	}
-	if data != nil {
-		s.next, err = server.Restore(data)
-	}
-	s.reserved = s.next
-	return s, err
+	return federated.Serve(ctx, &p.service, p)
 }
 
-// iterate does one iteration.
-func (s *serverRun) iterate(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// Resume implements federated.ServerPart: where diffusion is masked, the other servers hear of it.
+func (s *ServerPart) Resume(ctx context.Context, state []byte) error {
+	if state != nil {
+		st, err := s.Plan.decodeState(state, s.Server, serverItself)
+		if err != nil {
+			return fmt.Errorf("saved state: %w", err)
+		}
+		s.server.w, s.service.Held, s.reserved = st.Model, st.Iteration, st.Iteration
 	}
-	if err := s.checkpoint(); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+	if s.Plan.Diffusion(s.Privacy) == DiffusionMasked {
+		return s.Mixing.Begin(ctx, s.service.Held)
 	}
-	chosen, err := s.sendChosen(ctx)
+	return nil
+}
+
+// Round implements federated.ServerPart: it does one iteration, and saves where to go on when it cannot.
+func (s *ServerPart) Round(ctx context.Context) (clients int, err error) {
+	n := s.service.Held
+	if n >= s.reserved {
+		if err := s.save(min(n+cmp.Or(s.CheckpointEvery, defaultCheckpointEvery), s.service.Rounds)); err != nil {
+			return 0, fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+	clients, err = s.iterate(ctx, n)
+	switch {
+	case errors.Is(err, federated.ErrPaused): // before it was announced: no iteration is lost
+		err = errors.Join(err, s.save(n))
+	case errors.Is(err, federated.ErrScarce): // after: this one is
+		err = errors.Join(err, s.save(n+1))
+	}
+	return clients, err
+}
+
+// iterate does iteration n, which is announced from here on.
+func (s *ServerPart) iterate(ctx context.Context, n int) (clients int, err error) {
+	chosen, err := s.sendChosen(ctx, n)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	clients, psi, err := s.collect(ctx, chosen)
+	total, err := s.Network.Sum(ctx, s.Plan.UploadSum(s.Server, n), chosen)
 	if err != nil {
-		return err
+		return 0, fmt.Errorf("sum of uploads: %w", err)
+	}
+	if total == nil {
+		total = new(federated.Total)
+	}
+	psi, err := s.server.Fill(n, total.Values, total.Clients)
+	if err != nil {
+		return 0, err
 	}
 	combine := s.combine
 	if s.Plan.Diffusion(s.Privacy) == DiffusionMasked {
 		combine = s.mix
 	}
-	if err := combine(ctx, psi); err != nil {
-		return err
-	}
-	s.next++
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.next, Rounds: s.Plan.params.Iterations,
-			Loss: math.NaN(), Regret: math.NaN(), Clients: clients,
-		})
-	}
-	return nil
-}
-
-// checkpoint saves the state when its turn has come, before the iteration is announced.
-func (s *serverRun) checkpoint() error {
-	if s.next < s.reserved {
-		return nil
-	}
-	every := s.CheckpointEvery
-	if every == 0 {
-		every = defaultCheckpointEvery
-	}
-	s.reserved = min(s.next+every, s.Plan.params.Iterations)
-	return s.save(s.reserved)
+	return len(total.Clients), combine(ctx, n, psi)
 }
 
 // save keeps the model in the vault, and the iteration to go on with.
-func (s *serverRun) save(next int) error {
-	data, err := s.server.Save(next)
-	if err != nil {
-		return err
-	}
-	return s.Vault.Save(serverSlot, data)
+func (s *ServerPart) save(next int) error {
+	s.reserved = next
+	return federated.Save(s.Vault, federated.ServerSlot, s)
 }
 
+// State implements federated.ServerPart: it goes on with the first iteration that nobody has heard of.
+func (s *ServerPart) State() ([]byte, error) { return s.server.Save(s.reserved) }
+
 // sendChosen tells the clients that are there of the iteration, and returns those of them that are chosen.
-func (s *serverRun) sendChosen(ctx context.Context) (chosen []int, err error) {
-	all := s.Plan.Chosen(s.Server, s.next)
+func (s *ServerPart) sendChosen(ctx context.Context, n int) (chosen []int, err error) {
+	all := s.Plan.Chosen(s.Server, n)
 	for _, k := range s.Network.Present() {
 		kind, entries := KindIteration, []float64(nil)
 		if slices.Contains(all, k) {
 			chosen, kind = append(chosen, k), KindModel
-			if entries, err = s.server.Share(s.next, k); err != nil {
+			if entries, err = s.server.Share(n, k); err != nil {
 				return nil, err
 			}
 		}
-		if err := s.Network.SendValues(ctx, k, kind, s.next, entries); err != nil {
+		if err := s.Network.SendValues(ctx, k, kind, n, entries); err != nil {
 			return nil, fmt.Errorf("tell %s: %w", s.Plan.clientName(s.Server, k), err)
 		}
 	}
 	return chosen, nil
 }
 
-// collect adds the chosen clients' uploads and returns whose are in the total, and psi'.
-func (s *serverRun) collect(ctx context.Context, chosen []int) (clients int, psi []float64, err error) {
-	total, err := s.Network.Sum(ctx, s.Plan.UploadSum(s.Server, s.next), chosen)
-	if err != nil {
-		return 0, nil, fmt.Errorf("sum of uploads: %w", err)
-	}
-	if total == nil {
-		total = new(federated.Total)
-	}
-	psi, err = s.server.Fill(s.next, total.Values, total.Clients)
-	return len(total.Clients), psi, err
-}
-
 // combine makes the new model of this server's psi' and what its neighbours have.
-func (s *serverRun) combine(ctx context.Context, psi []float64) error {
-	others, err := s.exchange(ctx, KindPsiPrime, s.Plan.OtherNeighbours(s.Server), psi)
+func (s *ServerPart) combine(ctx context.Context, n int, psi []float64) error {
+	others, err := s.exchange(ctx, n, KindPsiPrime, s.Plan.OtherNeighbours(s.Server), psi)
 	if err != nil {
 		return err
 	}
 	if psi, err = s.server.Cooperate(psi, others); err != nil {
 		return err
 	}
-	own, err := s.exchange(ctx, KindPsi, s.Plan.OwnNeighbours(s.Server), psi)
+	own, err := s.exchange(ctx, n, KindPsi, s.Plan.OwnNeighbours(s.Server), psi)
 	if err != nil {
 		return err
 	}
@@ -199,7 +161,7 @@ func (s *serverRun) combine(ctx context.Context, psi []float64) error {
 
 // mix makes the new model of this server's psi' and the sum of its neighbourhood's, and takes part in the sums of the
 // neighbourhoods that it is in, in the order that all servers keep.
-func (s *serverRun) mix(ctx context.Context, psi []float64) error {
+func (s *ServerPart) mix(ctx context.Context, n int, psi []float64) error {
 	var own *federated.Mixture
 	for _, at := range s.Plan.Turns() {
 		neighbours, sum := s.Plan.Neighbourhood(at), s.Plan.MixSum(at)
@@ -207,9 +169,9 @@ func (s *serverRun) mix(ctx context.Context, psi []float64) error {
 		switch {
 		case at == s.Server:
 			adders := func(there []int) []int { return s.Plan.Adders(at, there) }
-			own, err = s.Mixing.Mix(ctx, sum, s.next, neighbours, adders)
+			own, err = s.Mixing.Mix(ctx, sum, n, neighbours, adders)
 		case slices.Contains(neighbours, s.Server):
-			err = s.Mixing.Contribute(ctx, sum, s.next, at, func(there []int) ([]float64, error) {
+			err = s.Mixing.Contribute(ctx, sum, n, at, func(there []int) ([]float64, error) {
 				return s.server.Contribution(at, there, psi), nil
 			})
 		}
@@ -219,17 +181,19 @@ func (s *serverRun) mix(ctx context.Context, psi []float64) error {
 	}
 	refused, err := s.server.Mix(psi, own)
 	if refused != "" && s.Warn != nil {
-		s.Warn(fmt.Sprintf("iteration %d: %s", s.next, refused))
+		s.Warn(fmt.Sprintf("iteration %d: %s", n, refused))
 	}
 	return err
 }
 
 // exchange sends neighbours a vector and returns theirs.
-func (s *serverRun) exchange(ctx context.Context, kind string, with []int, v []float64) (map[int][]float64, error) {
+func (s *ServerPart) exchange(
+	ctx context.Context, n int, kind string, with []int, v []float64,
+) (map[int][]float64, error) {
 	if len(with) == 0 {
 		return nil, nil
 	}
-	theirs, err := s.Neighbours.Exchange(ctx, kind, s.next, with, v)
+	theirs, err := s.Neighbours.Exchange(ctx, kind, n, with, v)
 	if err != nil {
 		return nil, fmt.Errorf("exchange %s with neighbours: %w", kind, err)
 	}

@@ -21,35 +21,35 @@ type attendanceState struct {
 // maxAttendance is what an attendanceState has beside the client's own state, in bytes, at most.
 const maxAttendance = 64
 
-// save keeps the state in the vault.
-func (a *clientRun) save() error {
+// State implements federated.ClientPart: the model as it is between two iterations.
+func (a *ClientPart) State() ([]byte, error) {
 	client, err := a.client.Save(a.next)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	data, err := checkpoint.Encode(&attendanceState{stateVersion, a.row, a.learned, a.squared, client})
-	if err != nil {
-		return err
-	}
-	return a.Vault.Save(clientSlot, data)
+	return checkpoint.Encode(&attendanceState{
+		stateVersion, a.attendance.Row, a.learned, a.attendance.Squared, client,
+	})
 }
 
 // read takes the part up where it was saved.
-func (a *clientRun) read(data []byte) error {
+func (a *ClientPart) read(data []byte) error {
 	s, err := decodeAttendance(data, a.Plan.params.Features)
 	if err != nil {
-		return fmt.Errorf("%s: saved state: %w", a.client.name(), err)
-	}
-	if a.next, err = a.client.Restore(s.Client); err != nil {
 		return err
 	}
-	a.row, a.learned, a.squared = s.Row, s.Learned, s.Squared
+	st, err := a.Plan.decodeState(s.Client, a.Server, a.Client)
+	if err != nil {
+		return err
+	}
+	a.client.w, a.client.watch, a.next = st.Model, st.Watch, st.Iteration
+	a.attendance.Row, a.learned, a.attendance.Squared = s.Row, s.Learned, s.Squared
 	a.judged = s.Learned >= warmup
 	return nil
 }
 
 // decodeAttendance reads a state of a model of so many features, and checks that it is in the one
-// encoding that save gives.
+// encoding that State gives.
 func decodeAttendance(data []byte, features int) (*attendanceState, error) {
 	s := new(attendanceState)
 	if err := checkpoint.Decode(data, s, checkpoint.Limits{Bytes: maxState(features) + maxAttendance}); err != nil {

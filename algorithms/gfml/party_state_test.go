@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 )
 
@@ -11,19 +12,20 @@ import (
 func FuzzAttendanceState(f *testing.F) {
 	p := plan(f, func(*Params) {})
 	part := &ClientPart{Plan: p, Privacy: "masked", Least: 3, Vault: memory.Vault{}}
-	a, err := part.resume()
+	must(f, part.begin())
+	part.next, part.attendance.Row, part.learned, part.attendance.Squared = 7, 9, 6, 0.5
+	saved, err := part.State()
 	must(f, err)
-	a.next, a.row, a.learned, a.squared = 7, 9, 6, 0.5
-	must(f, a.save())
-	f.Add(part.Vault.(memory.Vault)[clientSlot])
+	f.Add(saved)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		vault := memory.Vault{clientSlot: data}
-		a, err := (&ClientPart{Plan: p, Privacy: "masked", Least: 3, Vault: vault}).resume()
-		if err != nil {
+		vault := memory.Vault{federated.ClientSlot: data}
+		a := &ClientPart{Plan: p, Privacy: "masked", Least: 3, Vault: vault}
+		must(t, a.begin())
+		if federated.Resume(t.Context(), vault, federated.ClientSlot, a) != nil {
 			return
 		}
-		must(t, a.save())
-		if !bytes.Equal(vault[clientSlot], data) {
+		must(t, federated.Save(vault, federated.ClientSlot, a))
+		if !bytes.Equal(vault[federated.ClientSlot], data) {
 			t.Fatal("other bytes")
 		}
 	})
