@@ -122,37 +122,24 @@ func encodeMixture(
 	return checkpoint.Seal(mixtureDomain, &f)
 }
 
-// keepModel saves a client's model: its weights, and the networks that it stores, if it has learned with them.
-func (a *clientRun) keepModel() error {
+// Model implements federated.ClientPart: the client's weights, and the networks that it stores, if it has learned with
+// them.
+func (a *ClientPart) Model() ([]byte, error) {
 	q := a.question
 	if q == nil || !q.learned {
-		return nil
+		return nil, nil
 	}
-	data, err := encodeMixture(a.Params, q.round+1, a.Columns, a.client.weights.log, q.selection.Stored,
+	return encodeMixture(a.Params, q.round+1, a.Columns, a.client.weights.log, q.selection.Stored,
 		func(k int) *nn.Network { return a.held[q.hashes[k]].network })
-	if err == nil {
-		err = a.Vault.Save(federated.ModelSlot, data)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the model after row %d: %w", a.row, err)
-	}
-	return nil
 }
 
-// keepModel saves the server's model.
-func (s *serverRun) keepModel() error {
+// Model implements federated.ServerPart: all networks, as they are now.
+func (s *ServerPart) Model() ([]byte, error) {
 	all := make([]int, len(s.Params.Models))
 	for k := range all {
 		all[k] = k
 	}
-	data, err := encodeMixture(s.Params, s.round, nil, nil, all, s.server.Network)
-	if err == nil {
-		err = s.Vault.Save(federated.ModelSlot, data)
-	}
-	if err != nil {
-		return fmt.Errorf("keep the model: %w", err)
-	}
-	return nil
+	return encodeMixture(s.Params, s.service.Held, nil, nil, all, s.server.Network)
 }
 
 // Round implements federated.Model.

@@ -92,7 +92,7 @@ func TestAClientKeepsWhatItPredictsWith(t *testing.T) {
 func (l *testNetwork) hashes(t *testing.T) []keys.Hash {
 	t.Helper()
 	s := new(servingState)
-	mustDo(t, unseal(servingDomain, l.server[serverSlot], s))
+	mustDo(t, unseal(servingDomain, l.server[federated.ServerSlot], s))
 	server, err := RestoreServer(l.params, l.networks, s.Server)
 	mustDo(t, err)
 	var hashes []keys.Hash
@@ -106,7 +106,7 @@ func (l *testNetwork) hashes(t *testing.T) []keys.Hash {
 func (l *testNetwork) shares(t *testing.T, k int) []float64 {
 	t.Helper()
 	s := new(attendanceState)
-	mustDo(t, unseal(attendanceDomain, l.clients[k][clientSlot], s))
+	mustDo(t, unseal(attendanceDomain, l.clients[k][federated.ClientSlot], s))
 	packings, err := l.params.Packings(name(k))
 	mustDo(t, err)
 	c, err := RestoreClient(l.params, packings, s.Client)

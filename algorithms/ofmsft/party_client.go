@@ -5,14 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/keys"
 )
-
-// clientSlot is where a client keeps its state in its vault.
-const clientSlot = "client"
 
 // ClientPart is a client's part of a job.
 type ClientPart struct {
@@ -28,16 +25,10 @@ type ClientPart struct {
 	Report func(federated.Progress)
 
 	seed *[32]byte // of the draws; nil: from the operating system
-}
 
-// clientRun is a client's part under way.
-type clientRun struct {
-	*ClientPart
-	client  *Client
-	row     int     // the last one learned
-	squared float64 // summed squared errors of the predictions, in the label's units
-	right   int     // predictions that were the label
-	ended   bool    // the stream
+	attendance federated.Attendance
+	client     *Client
+	right      int // predictions that were the label
 
 	question *question // under way; nil before the first
 	held     map[keys.Hash]*Runner
@@ -56,51 +47,30 @@ type question struct {
 	learned   bool   // the rows of the round
 }
 
-// RunClient runs a client's part until the server says that the job is over. In every communication round it draws
-// networks, gets those that it does not have, predicts and learns its next rows, and adds its steps if the server drew
-// its group.
+// RunClient runs a client's part until the server says that the job is over: see federated.RunClient. In every
+// communication round it draws networks, gets those that it does not have, predicts and learns its next rows, and adds
+// its steps if the server drew its group.
 //
-// The state is saved when the rows are learned and before steps leave, so that no row's step leaves twice: a client
-// that is killed and returns goes on with its own weights. Rows number on over all sessions; those learned before are
-// passed over if they come again. A client whose stream has ended stays, and chooses nothing.
-//
-// The model is kept as federated.Keeps says, when the stream ends, and when the part ends, for whatever reason, in a
-// round whose rows are learned.
+// The state is saved when the rows are learned: a client that is killed and returns goes on with its own weights. A
+// client whose stream has ended stays, and chooses nothing. Its model is kept then, too.
 func RunClient(ctx context.Context, p *ClientPart) error {
-	a, err := p.resume()
-	if err != nil {
-		return fmt.Errorf("client %q: %w", p.Name, err)
+	p.attendance = federated.Attendance{
+		Name: fmt.Sprintf("client %q", p.Name), Awaited: "the server", Network: p.Network, Vault: p.Vault, Report: p.Report,
 	}
-	err = a.runClient(ctx)
-	if kept := a.keepModel(); err == nil && kept != nil {
-		err = fmt.Errorf("client %q: %w", p.Name, kept)
-	}
-	return err
+	return federated.RunClient(ctx, &p.attendance, p)
 }
 
-// runClient takes messages until the server says that the job is over.
-func (a *clientRun) runClient(ctx context.Context) error {
-	// Returns the most bytes that a server's message has.
+// Receive implements federated.ClientPart: it waits for any message of a round.
+func (a *ClientPart) Receive(ctx context.Context) (federated.Message, error) {
 	limit := hashSize * len(a.Params.Models)
 	for _, m := range a.Params.Models {
 		limit = max(limit, indexSize+m.fileSize())
 	}
-	for {
-		l, err := a.Network.Await(ctx, a.awaited(), limit)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("client %q: wait for the server after row %d: %w", a.Name, a.row, err)
-		}
-		if err := a.answerMessage(ctx, l); err != nil {
-			return fmt.Errorf("client %q, round %d (%s): %w", a.Name, l.Round+1, l.Kind, err)
-		}
-	}
+	return a.Network.Await(ctx, a.awaited(), limit)
 }
 
 // awaited names what comes next, should somebody ask.
-func (a *clientRun) awaited() string {
+func (a *ClientPart) awaited() string {
 	switch q := a.question; {
 	case q == nil || q.learned:
 		return KindRound
@@ -110,54 +80,58 @@ func (a *clientRun) awaited() string {
 	return KindTurn
 }
 
-// answerMessage takes what the server sent.
-func (a *clientRun) answerMessage(ctx context.Context, l federated.Message) error {
-	if l.Kind == KindRound {
-		return a.choose(ctx, l)
+// Take implements federated.ClientPart: it answers, learns or adds, as the message asks.
+func (a *ClientPart) Take(ctx context.Context, m federated.Message) (s federated.Step, err error) {
+	s.Where = fmt.Sprintf("client %q, round %d (%s)", a.Name, m.Round+1, m.Kind)
+	switch {
+	case m.Kind == KindRound:
+		return s, a.choose(ctx, m)
+	case a.question == nil || m.Round != a.question.round:
+		return s, errors.New("it came before its round")
+	case m.Kind == KindModel:
+		return s, a.keep(m.Payload)
+	case m.Kind == KindTurn:
+		if err := a.learn(ctx, m.Payload); err != nil {
+			return s, err
+		}
+		s.Save, s.Keep, s.Progress = true, a.attendance.Ended, a.progress()
+		return s, nil
+	case m.Kind == KindStep:
+		k, err := a.tuned(m.Payload)
+		if err != nil {
+			return s, err
+		}
+		s.Sum, s.Of = StepSum(a.Params, k, a.Clients), fmt.Sprintf("steps of model %q", a.Params.Models[k].Name)
+		s.Vector, err = a.stepOf(k)
+		return s, err
 	}
-	if a.question == nil || l.Round != a.question.round {
-		return errors.New("it came before its round")
-	}
-	switch l.Kind {
-	case KindModel:
-		return a.keep(l.Payload)
-	case KindTurn:
-		return a.learn(ctx, l.Payload)
-	case KindStep:
-		payload := l.Payload
+	return s, errors.New("the job has no such message")
+}
 
-		// Returns which network is to be tuned. A step leaves once: the difference of two sums of it among other
-		// clients would be somebody's own.
-		q := a.question
-		k, rest, err := indexIn(payload, len(q.hashes))
-		if err != nil {
-			return err
-		}
-		switch name := a.Params.Models[k].Name; {
-		case len(rest) > 0:
-			return fmt.Errorf("%d bytes follow the number of model %q, want none", len(rest), name)
-		case !q.learned || q.alpha == 0:
-			return fmt.Errorf("model %q is to be tuned by a client outside the group", name)
-		case a.client.position(k) < 0 && !a.Params.Broadcast:
-			return fmt.Errorf("model %q is to be tuned, which this client does not store", name)
-		case q.tuned[k]:
-			return fmt.Errorf("model %q is to be tuned again", name)
-		}
-		a.question.tuned[k] = true
-		step, err := a.stepOf(k)
-		if err != nil {
-			return err
-		}
-		if _, err := a.Network.Sum(ctx, StepSum(a.Params, k, a.Clients), step); err != nil {
-			return fmt.Errorf("sum of steps of model %q: %w", a.Params.Models[k].Name, err)
-		}
-		return nil
+// tuned returns which network is to be tuned. A step leaves once: the difference of two sums of it among other
+// clients would be somebody's own.
+func (a *ClientPart) tuned(payload []byte) (int, error) {
+	q := a.question
+	k, rest, err := indexIn(payload, len(q.hashes))
+	if err != nil {
+		return 0, err
 	}
-	return errors.New("the job has no such message")
+	switch name := a.Params.Models[k].Name; {
+	case len(rest) > 0:
+		return 0, fmt.Errorf("%d bytes follow the number of model %q, want none", len(rest), name)
+	case !q.learned || q.alpha == 0:
+		return 0, fmt.Errorf("model %q is to be tuned by a client outside the group", name)
+	case a.client.position(k) < 0 && !a.Params.Broadcast:
+		return 0, fmt.Errorf("model %q is to be tuned, which this client does not store", name)
+	case q.tuned[k]:
+		return 0, fmt.Errorf("model %q is to be tuned again", name)
+	}
+	q.tuned[k] = true
+	return k, nil
 }
 
 // choose answers a round's question with a draw.
-func (a *clientRun) choose(ctx context.Context, l federated.Message) error {
+func (a *ClientPart) choose(ctx context.Context, l federated.Message) error {
 	models := len(a.Params.Models)
 	if len(l.Payload) != models*hashSize || l.Round < 0 || l.Round >= a.Params.Uploads() {
 		return fmt.Errorf("%d bytes of hashes in round %d, want %d in one of %d rounds", len(l.Payload), l.Round+1,
@@ -174,7 +148,7 @@ func (a *clientRun) choose(ctx context.Context, l federated.Message) error {
 	}
 	a.question = q
 	answer := newChoice(models)
-	if !a.ended {
+	if !a.attendance.Ended {
 		q.selection = a.client.Draw()
 		a.recall()
 		answer = a.answer()
@@ -184,7 +158,7 @@ func (a *clientRun) choose(ctx context.Context, l federated.Message) error {
 
 // answer says what is stored and wanted; in a broadcast everything is stored, so that nothing shows what was
 // drawn.
-func (a *clientRun) answer() *choice {
+func (a *ClientPart) answer() *choice {
 	c := newChoice(len(a.Params.Models))
 	for _, k := range a.question.selection.Stored {
 		c.stored[k] = true
@@ -197,7 +171,7 @@ func (a *clientRun) answer() *choice {
 }
 
 // learn predicts and learns the rows of the round.
-func (a *clientRun) learn(ctx context.Context, payload []byte) error {
+func (a *ClientPart) learn(ctx context.Context, payload []byte) error {
 	q := a.question
 	if len(payload) != alphaSize || q.learned || q.selection == nil {
 		return fmt.Errorf("a turn of %d bytes came again, or unasked", len(payload))
@@ -216,24 +190,36 @@ func (a *clientRun) learn(ctx context.Context, payload []byte) error {
 	for _, k := range q.selection.Stored {
 		models = append(models, a.held[q.hashes[k]])
 	}
-	if err := a.learnRows(ctx, models, a.Params.RoundsOf(q.round)); err != nil {
-		return err
+	return a.attendance.LearnRows(ctx, a.Rows, a.Params.RoundsOf(q.round), federated.Learner{
+		Predict: func(x []float64) (float64, error) { return a.client.Predict(models, x) },
+		Learn: func(_ int, prediction, y float64) error {
+			if err := a.client.Learn(y); err != nil {
+				return err
+			}
+			if prediction == y {
+				a.right++
+			}
+			return nil
+		},
+	})
+}
+
+// progress is how far the client has come. It knows no regret: it sees the losses of the networks that it stores alone.
+func (a *ClientPart) progress() federated.Progress {
+	p := federated.Progress{Round: a.question.round + 1, Rounds: a.Params.Uploads(), Loss: math.NaN(),
+		Accuracy: math.NaN(), Regret: math.NaN()}
+	switch n := float64(a.client.rounds); {
+	case a.Params.Classes > 0:
+		p.Accuracy = float64(a.right) / n
+	default:
+		p.Loss = a.attendance.Squared / n
 	}
-	if err := a.save(); err != nil {
-		return fmt.Errorf("checkpoint after row %d: %w", a.row, err)
-	}
-	if a.ended || federated.Keeps(q.round+1, a.Params.Uploads()) {
-		if err := a.keepModel(); err != nil {
-			return err
-		}
-	}
-	a.report()
-	return nil
+	return p
 }
 
 // stepOf returns this client's step of a network, valid until the next. One that it does not store, as in a
 // broadcast, and one of a round without rows, are zeros.
-func (a *clientRun) stepOf(k int) ([]float64, error) {
+func (a *ClientPart) stepOf(k int) ([]float64, error) {
 	size := a.Params.Models[k].Size
 	if cap(a.step) < size {
 		a.step = make([]float64, size)

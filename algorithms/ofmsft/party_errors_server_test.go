@@ -54,7 +54,7 @@ func TestErrorsOfAServersPart(t *testing.T) {
 	kept := func(round int) memory.Vault {
 		data, err := checkpoint.Seal(servingDomain, &servingState{stateVersion, round, state})
 		mustDo(t, err)
-		return memory.Vault{serverSlot: data}
+		return memory.Vault{federated.ServerSlot: data}
 	}
 	all := []byte{7, 7}
 	for name, c := range map[string]struct {
@@ -72,7 +72,7 @@ func TestErrorsOfAServersPart(t *testing.T) {
 		"no vault":    {vault: memory.FaultyVault{LoadErr: errLost}, want: `server "hub": the link is lost`},
 		"not saved": {network: askedServer{answer: []byte{0, 0}},
 			want: `server "hub", round 1: checkpoint: the link is lost`},
-		"damaged": {vault: memory.FaultyVault{Vault: memory.Vault{serverSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
+		"damaged": {vault: memory.FaultyVault{Vault: memory.Vault{federated.ServerSlot: make([]byte, 50)}}, want: `server "hub": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
 		"too many held": {vault: memory.FaultyVault{Vault: kept(11)},
 			want: `server "hub": state: 11 rounds were held, want 0 to 10`},
 		"too few held": {vault: memory.FaultyVault{Vault: kept(-1)},
@@ -138,10 +138,9 @@ func TestChoicesThatClientsMustNotMakeAreRefused(t *testing.T) {
 }
 
 // packed is a server's part as far as it checks choices.
-func (p *ServerPart) packed() (*serverRun, error) {
-	s := &serverRun{ServerPart: p}
-	for _, name := range p.Names {
-		packings, err := NewPackings(p.Params.Models, p.Params.BudgetOf(name))
+func (s *ServerPart) packed() (*ServerPart, error) {
+	for _, name := range s.Names {
+		packings, err := NewPackings(s.Params.Models, s.Params.BudgetOf(name))
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package ofmsft
 import (
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 )
 
@@ -34,7 +35,7 @@ func TestErrorsOfAClientsPart(t *testing.T) {
 		"no vault":  {vault: memory.FaultyVault{LoadErr: errLost}, want: `client "c": the link is lost`},
 		"not begun": {vault: memory.FaultyVault{SaveErr: errLost}, want: `client "c": the link is lost`},
 		"not saved": {network: told{messages: whole}, vault: memory.FaultyVault{Saves: 1, SaveErr: errLost}, want: `client "c", round 1 (turn): checkpoint after row 1: the link is lost`},
-		"damaged":   {vault: memory.FaultyVault{Vault: memory.Vault{clientSlot: make([]byte, 50)}}, want: `client "c": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
+		"damaged":   {vault: memory.FaultyVault{Vault: memory.Vault{federated.ClientSlot: make([]byte, 50)}}, want: `client "c": state: its checksum is not the one of its bytes: it is damaged, or of another kind`},
 	} {
 		if c.rows.Rows == nil {
 			c.rows.Rows = fewRows()

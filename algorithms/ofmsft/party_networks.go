@@ -9,7 +9,7 @@ import (
 
 // recall keeps those of the drawn networks that are in memory or in the cache as the server has them now, drops
 // all others, and notes what is wanted. In a broadcast a client wants what is not in its cache, drawn or not.
-func (a *clientRun) recall() {
+func (a *ClientPart) recall() {
 	q, old := a.question, a.held
 	a.held = make(map[keys.Hash]*Runner)
 	for k, h := range q.hashes {
@@ -29,7 +29,7 @@ func (a *clientRun) recall() {
 }
 
 // cached returns a network from the cache, nil when it is not there as it should be.
-func (a *clientRun) cached(k int, h keys.Hash) *Runner {
+func (a *ClientPart) cached(k int, h keys.Hash) *Runner {
 	if a.Cache == nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (a *clientRun) cached(k int, h keys.Hash) *Runner {
 }
 
 // load reads a network and checks that it is the one named.
-func (a *clientRun) load(k int, h keys.Hash, data []byte) (*Runner, error) {
+func (a *ClientPart) load(k int, h keys.Hash, data []byte) (*Runner, error) {
 	m := &a.Params.Models[k]
 	n, err := nn.Parse(data)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *clientRun) load(k int, h keys.Hash, data []byte) (*Runner, error) {
 }
 
 // keep takes a network that was wanted.
-func (a *clientRun) keep(payload []byte) error {
+func (a *ClientPart) keep(payload []byte) error {
 	q := a.question
 	k, data, err := indexIn(payload, len(q.wanted))
 	if err != nil {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/nn"
 )
-
-// serverSlot is where a server keeps its state in its vault.
-const serverSlot = "server"
 
 // ServerPart is a server's part of a job.
 type ServerPart struct {
@@ -25,95 +22,62 @@ type ServerPart struct {
 	Report func(federated.Progress)
 
 	seed *[32]byte // of the draws of groups; nil: from the operating system
-}
 
-// serverRun is a server's part under way.
-type serverRun struct {
-	*ServerPart
+	service  federated.Service
 	server   *Server
 	packings []*Packings // by client
-	round    int         // communication rounds held
-	clients  int         // in the latest total of steps
 	files    []file      // of the networks
 }
 
-// Serve runs the server's part: in every communication round it hands out the networks that clients ask for,
-// draws a group, and moves each network by the sum of the steps of those in the group that store it, where at
-// least Least do. The state is saved after each round, and the model kept after the last.
+// Serve runs the server's part: see federated.Serve. In every communication round it hands out the networks that
+// clients ask for, draws a group, and moves each network by the sum of the steps of those in the group that store it,
+// where at least Least do. The state is saved after each round.
 func Serve(ctx context.Context, p *ServerPart) error {
-	s, err := p.resume()
-	if err != nil {
-		return fmt.Errorf("server %q: %w", p.Params.Server, err)
+	p.service = federated.Service{
+		Name: p.Params.Server, Vault: p.Vault, Rounds: p.Params.Uploads(), Every: 1, Report: p.Report,
 	}
-	for s.round < p.Params.Uploads() {
-		round := s.round + 1
-		if err := s.runRound(ctx); err != nil {
-			return fmt.Errorf("server %q, round %d: %w", p.Params.Server, round, err)
-		}
-	}
-	if err := s.keepModel(); err != nil {
-		return fmt.Errorf("server %q: %w", p.Params.Server, err)
-	}
-	return nil
+	return federated.Serve(ctx, &p.service, p)
 }
 
-// runRound holds one communication round.
-func (s *serverRun) runRound(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// Round implements federated.ServerPart: it holds one communication round.
+func (s *ServerPart) Round(ctx context.Context) (clients int, err error) {
 	choices, err := s.ask(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for choices: %w", err)
+		return 0, fmt.Errorf("ask for choices: %w", err)
 	}
 	alpha, group, err := s.group(choices)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, c := range chosenBy(choices) {
 		if err := s.handOut(ctx, c, choices[c], turnOf(c, alpha, group)); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	s.clients = len(choices)
-	if s.Params.Tunes(s.round) {
-		for k := range s.Params.Models {
-			var with []int
-			for _, c := range group {
-				if choices[c].stored[k] {
-					with = append(with, c)
-				}
-			}
-			if len(with) < max(s.Least, 1) {
-				continue
-			}
-			if err := s.move(ctx, k, with); err != nil {
-				return fmt.Errorf("steps of model %q: %w", s.Params.Models[k].Name, err)
-			}
+	if !s.Params.Tunes(s.service.Held) {
+		return len(choices), nil
+	}
+	for k := range s.Params.Models {
+		with := slices.DeleteFunc(slices.Clone(group), func(c int) bool { return !choices[c].stored[k] })
+		if len(with) < max(s.Least, 1) {
+			continue
+		}
+		if err := s.move(ctx, k, with); err != nil {
+			return 0, fmt.Errorf("steps of model %q: %w", s.Params.Models[k].Name, err)
 		}
 	}
-	s.round++
-	if err := s.save(); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if s.Report != nil {
-		s.Report(federated.Progress{
-			Round: s.round, Rounds: s.Params.Uploads(), Loss: math.NaN(), Accuracy: math.NaN(),
-			Regret: math.NaN(), Clients: s.clients,
-		})
-	}
-	return nil
+	return len(choices), nil
 }
 
 // ask asks the clients that are there for their choices. A client that chooses nothing has no more rows.
-func (s *serverRun) ask(ctx context.Context) (map[int]*choice, error) {
+func (s *ServerPart) ask(ctx context.Context) (map[int]*choice, error) {
 	var manifest []byte
 	for k := range s.Params.Models {
 		h := s.server.Hash(k)
 		manifest = append(manifest, h[:]...)
 	}
 	models := len(s.Params.Models)
-	answers, err := s.Network.Ask(ctx, s.round, s.Network.Present(), federated.Question{
+	answers, err := s.Network.Ask(ctx, s.service.Held, s.Network.Present(), federated.Question{
 		Kind: KindRound, Payload: manifest, Answer: KindChoice, Limit: choiceSize(models), Check: s.checkChoice,
 	})
 	if err != nil {
@@ -134,7 +98,7 @@ func (s *serverRun) ask(ctx context.Context) (map[int]*choice, error) {
 
 // checkChoice refuses a choice of more than a client's budget or the server's bandwidth, and in a broadcast one of
 // less than all.
-func (s *serverRun) checkChoice(client int, answer []byte) error {
+func (s *ServerPart) checkChoice(client int, answer []byte) error {
 	c, err := decodeChoice(answer, len(s.Params.Models))
 	if err != nil {
 		return err
@@ -160,9 +124,9 @@ func (s *serverRun) checkChoice(client int, answer []byte) error {
 }
 
 // group draws who fine-tunes.
-func (s *serverRun) group(choices map[int]*choice) (alpha int, group []int, err error) {
+func (s *ServerPart) group(choices map[int]*choice) (alpha int, group []int, err error) {
 	clients := chosenBy(choices)
-	if len(clients) == 0 || !s.Params.Tunes(s.round) {
+	if len(clients) == 0 || !s.Params.Tunes(s.service.Held) {
 		return 0, nil, nil
 	}
 	var needs []float64
@@ -205,23 +169,23 @@ func turnOf(client, alpha int, group []int) int {
 }
 
 // handOut sends a client what it wants, and its turn.
-func (s *serverRun) handOut(ctx context.Context, client int, c *choice, alpha int) error {
+func (s *ServerPart) handOut(ctx context.Context, client int, c *choice, alpha int) error {
 	for _, k := range chosen(c.wanted) {
-		if err := s.Network.Send(ctx, client, KindModel, s.round, indexed(k, s.fileOf(k))); err != nil {
+		if err := s.Network.Send(ctx, client, KindModel, s.service.Held, indexed(k, s.fileOf(k))); err != nil {
 			return fmt.Errorf("send client %q model %q: %w", s.Names[client], s.Params.Models[k].Name, err)
 		}
 	}
 	turn := binary.BigEndian.AppendUint32(nil, uint32(alpha))
-	if err := s.Network.Send(ctx, client, KindTurn, s.round, turn); err != nil {
+	if err := s.Network.Send(ctx, client, KindTurn, s.service.Held, turn); err != nil {
 		return fmt.Errorf("give client %q its turn: %w", s.Names[client], err)
 	}
 	return nil
 }
 
 // move moves one network by the sum of some clients' steps.
-func (s *serverRun) move(ctx context.Context, k int, clients []int) error {
+func (s *ServerPart) move(ctx context.Context, k int, clients []int) error {
 	for _, c := range clients {
-		if err := s.Network.Send(ctx, c, KindStep, s.round, indexed(k, nil)); err != nil {
+		if err := s.Network.Send(ctx, c, KindStep, s.service.Held, indexed(k, nil)); err != nil {
 			return err
 		}
 	}
@@ -239,7 +203,7 @@ type file struct {
 }
 
 // fileOf returns a network's file.
-func (s *serverRun) fileOf(k int) []byte {
+func (s *ServerPart) fileOf(k int) []byte {
 	if f := &s.files[k]; f.bytes == nil || f.version != s.server.Version(k) {
 		*f = file{s.server.Version(k), s.server.Network(k).Bytes()}
 	}

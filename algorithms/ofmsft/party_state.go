@@ -1,10 +1,12 @@
 package ofmsft
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -33,42 +35,34 @@ type servingState struct {
 	Server  []byte `cbor:"3,keyasint"` // Server.State
 }
 
-// resume starts the part, or takes it up where the vault has it.
-func (p *ServerPart) resume() (*serverRun, error) {
-	s := &serverRun{ServerPart: p, files: make([]file, len(p.Params.Models))}
-	for _, name := range p.Names {
-		packings, err := p.Params.Packings(name)
+// Resume implements federated.ServerPart: a new server has the job's networks.
+func (s *ServerPart) Resume(_ context.Context, state []byte) (err error) {
+	s.files, s.packings = make([]file, len(s.Params.Models)), nil
+	for _, name := range s.Names {
+		packings, err := s.Params.Packings(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.packings = append(s.packings, packings)
 	}
-	data, err := p.Vault.Load(serverSlot)
+	if state != nil {
+		return s.read(state)
+	}
+	s.server, err = NewServer(s.Params, s.Networks, seedOr(s.seed))
+	return err
+}
+
+// State implements federated.ServerPart: the networks, and how many rounds were held rounds.
+func (s *ServerPart) State() ([]byte, error) {
+	state, err := s.server.State()
 	if err != nil {
 		return nil, err
 	}
-	if data != nil {
-		return s, s.read(data)
-	}
-	s.server, err = NewServer(p.Params, p.Networks, seedOr(p.seed))
-	return s, err
-}
-
-// save keeps the state in the vault.
-func (s *serverRun) save() error {
-	state, err := s.server.State()
-	if err != nil {
-		return err
-	}
-	data, err := checkpoint.Seal(servingDomain, &servingState{stateVersion, s.round, state})
-	if err != nil {
-		return err
-	}
-	return s.Vault.Save(serverSlot, data)
+	return checkpoint.Seal(servingDomain, &servingState{stateVersion, s.service.Held, state})
 }
 
 // read takes the part up where it was saved.
-func (s *serverRun) read(data []byte) error {
+func (s *ServerPart) read(data []byte) error {
 	kept := new(servingState)
 	if err := unseal(servingDomain, data, kept); err != nil {
 		return err
@@ -80,7 +74,7 @@ func (s *serverRun) read(data []byte) error {
 		return fmt.Errorf("state: %d rounds were held, want 0 to %d", kept.Round, s.Params.Uploads())
 	}
 	var err error
-	s.round = kept.Round
+	s.service.Held = kept.Round
 	s.server, err = RestoreServer(s.Params, s.Networks, kept.Server)
 	return err
 }
@@ -96,39 +90,33 @@ type attendanceState struct {
 	Client  []byte  `cbor:"5,keyasint"` // Client.State
 }
 
-// resume starts the part, or takes it up where the vault has it.
-func (p *ClientPart) resume() (*clientRun, error) {
-	packings, err := p.Params.Packings(p.Name)
+// Resume implements federated.ClientPart: a new client draws a seed of its own.
+func (a *ClientPart) Resume(_ context.Context, state []byte) error {
+	packings, err := a.Params.Packings(a.Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a := &clientRun{ClientPart: p, held: make(map[keys.Hash]*Runner)}
-	data, err := p.Vault.Load(clientSlot)
-	if err != nil {
-		return nil, err
+	a.held = make(map[keys.Hash]*Runner)
+	if state != nil {
+		return a.read(packings, state)
 	}
-	if data != nil {
-		return a, a.read(packings, data)
-	}
-	a.client = NewClient(p.Params, p.Name, packings, seedOr(p.seed))
-	return a, a.save()
+	a.client = NewClient(a.Params, a.Name, packings, seedOr(a.seed))
+	return federated.Save(a.Vault, federated.ClientSlot, a)
 }
 
-// save keeps the state in the vault.
-func (a *clientRun) save() error {
+// State implements federated.ClientPart: the weights, and the window of rows.
+func (a *ClientPart) State() ([]byte, error) {
 	state, err := a.client.State()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	data, err := checkpoint.Seal(attendanceDomain, &attendanceState{stateVersion, a.row, a.squared, a.right, state})
-	if err != nil {
-		return err
-	}
-	return a.Vault.Save(clientSlot, data)
+	return checkpoint.Seal(attendanceDomain, &attendanceState{
+		stateVersion, a.attendance.Row, a.attendance.Squared, a.right, state,
+	})
 }
 
 // read takes the part up where it was saved.
-func (a *clientRun) read(packings *Packings, data []byte) error {
+func (a *ClientPart) read(packings *Packings, data []byte) error {
 	s := new(attendanceState)
 	if err := unseal(attendanceDomain, data, s); err != nil {
 		return err
@@ -146,6 +134,6 @@ func (a *clientRun) read(packings *Packings, data []byte) error {
 			"and a number from 0 on",
 			s.Row, s.Right, a.client.rounds, s.Squared)
 	}
-	a.row, a.squared, a.right = s.Row, s.Squared, s.Right
+	a.attendance.Row, a.attendance.Squared, a.right = s.Row, s.Squared, s.Right
 	return nil
 }

@@ -2,10 +2,12 @@ package ofmsft
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/federated/memory"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -15,17 +17,28 @@ func attended(t testing.TB) (*ClientPart, memory.Vault) {
 	t.Helper()
 	c, vault := trained(t, 5), memory.Vault{}
 	part := &ClientPart{Name: "c", Params: c.params, Clients: 2, Vault: vault, seed: &secret}
-	mustDo(t, (&clientRun{ClientPart: part, client: c, row: 7, squared: 0.5, right: 2}).save())
+	part.client, part.attendance.Row, part.attendance.Squared, part.right = c, 7, 0.5, 2
+	mustDo(t, federated.Save(vault, federated.ClientSlot, part))
 	return part, vault
+}
+
+// resume takes a client's part up where its vault has it.
+func (a *ClientPart) resume() (*ClientPart, error) {
+	return a, federated.Resume(context.Background(), a.Vault, federated.ClientSlot, a)
+}
+
+// resume takes a server's part up where its vault has it.
+func (s *ServerPart) resume() (*ServerPart, error) {
+	return s, federated.Resume(context.Background(), s.Vault, federated.ServerSlot, s)
 }
 
 // TestForgedAttendancesAreRefused seals states that no client's part writes.
 func TestForgedAttendancesAreRefused(t *testing.T) {
 	part, vault := attended(t)
-	saved := vault[clientSlot]
+	saved := vault[federated.ClientSlot]
 	a, err := part.resume()
 	mustDo(t, err)
-	if a.row != 7 || a.squared != 0.5 || a.right != 2 || a.client.Rounds() != 5 {
+	if a.attendance.Row != 7 || a.attendance.Squared != 0.5 || a.right != 2 || a.client.Rounds() != 5 {
 		t.Errorf("the part goes on with %+v", a)
 	}
 	for _, bad := range []struct {
@@ -46,7 +59,7 @@ func TestForgedAttendancesAreRefused(t *testing.T) {
 		s := new(attendanceState)
 		mustDo(t, unseal(attendanceDomain, saved, s))
 		bad.edit(s)
-		vault[clientSlot], err = checkpoint.Seal(attendanceDomain, s)
+		vault[federated.ClientSlot], err = checkpoint.Seal(attendanceDomain, s)
 		mustDo(t, err)
 		_, err := part.resume()
 		wantError(t, err, bad.want)
@@ -61,19 +74,19 @@ func served(t testing.TB) (*ServerPart, memory.Vault) {
 	s, err := part.resume()
 	mustDo(t, err)
 	mustDo(t, s.server.Apply(1, make([]float64, networks[1].Size()), 2))
-	s.round = 3
-	mustDo(t, s.save())
+	s.service.Held = 3
+	mustDo(t, federated.Save(s.Vault, federated.ServerSlot, s))
 	return part, part.Vault.(memory.Vault)
 }
 
 // TestForgedServingsAreRefused seals states that no server's part writes.
 func TestForgedServingsAreRefused(t *testing.T) {
 	part, vault := served(t)
-	saved := vault[serverSlot]
+	saved := vault[federated.ServerSlot]
 	s, err := part.resume()
 	mustDo(t, err)
-	if s.round != 3 || s.server.Version(1) != 1 {
-		t.Errorf("the part goes on after round %d, with %d steps", s.round, s.server.Version(1))
+	if s.service.Held != 3 || s.server.Version(1) != 1 {
+		t.Errorf("the part goes on after round %d, with %d steps", s.service.Held, s.server.Version(1))
 	}
 	for _, bad := range []struct {
 		edit func(*servingState)
@@ -86,7 +99,7 @@ func TestForgedServingsAreRefused(t *testing.T) {
 		s := new(servingState)
 		mustDo(t, unseal(servingDomain, saved, s))
 		bad.edit(s)
-		vault[serverSlot], err = checkpoint.Seal(servingDomain, s)
+		vault[federated.ServerSlot], err = checkpoint.Seal(servingDomain, s)
 		mustDo(t, err)
 		_, err := part.resume()
 		wantError(t, err, bad.want)
@@ -96,17 +109,17 @@ func TestForgedServingsAreRefused(t *testing.T) {
 // FuzzAttendanceState repairs the checksum of any body: a part that takes it up keeps the same bytes.
 func FuzzAttendanceState(f *testing.F) {
 	part, vault := attended(f)
-	f.Add(vault[clientSlot][:len(vault[clientSlot])-32])
+	f.Add(vault[federated.ClientSlot][:len(vault[federated.ClientSlot])-32])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sum := keys.HashOf(attendanceDomain, body)
 		data := append(bytes.Clone(body), sum[:]...)
-		vault := memory.Vault{clientSlot: data}
+		vault := memory.Vault{federated.ClientSlot: data}
 		a, err := (&ClientPart{Name: part.Name, Params: part.Params, Clients: 2, Vault: vault}).resume()
 		if err != nil {
 			return
 		}
-		mustDo(t, a.save())
-		if !bytes.Equal(vault[clientSlot], data) {
+		mustDo(t, federated.Save(a.Vault, federated.ClientSlot, a))
+		if !bytes.Equal(vault[federated.ClientSlot], data) {
 			t.Fatal("it keeps other bytes")
 		}
 	})
@@ -115,17 +128,17 @@ func FuzzAttendanceState(f *testing.F) {
 // FuzzServingState is the same for servers.
 func FuzzServingState(f *testing.F) {
 	part, vault := served(f)
-	f.Add(vault[serverSlot][:len(vault[serverSlot])-32])
+	f.Add(vault[federated.ServerSlot][:len(vault[federated.ServerSlot])-32])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		sum := keys.HashOf(servingDomain, body)
 		data := append(bytes.Clone(body), sum[:]...)
-		vault := memory.Vault{serverSlot: data}
+		vault := memory.Vault{federated.ServerSlot: data}
 		s, err := (&ServerPart{Params: part.Params, Networks: part.Networks, Names: part.Names, Vault: vault}).resume()
 		if err != nil {
 			return
 		}
-		mustDo(t, s.save())
-		if !bytes.Equal(vault[serverSlot], data) {
+		mustDo(t, federated.Save(s.Vault, federated.ServerSlot, s))
+		if !bytes.Equal(vault[federated.ServerSlot], data) {
 			t.Fatal("it keeps other bytes")
 		}
 	})

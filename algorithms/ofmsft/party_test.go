@@ -75,7 +75,7 @@ func TestTooFewStepsDoNotOpen(t *testing.T) {
 	l.least = 4
 	l.run()
 	s := new(servingState)
-	mustDo(t, unseal(servingDomain, l.server[serverSlot], s))
+	mustDo(t, unseal(servingDomain, l.server[federated.ServerSlot], s))
 	server, err := RestoreServer(l.params, networks, s.Server)
 	mustDo(t, err)
 	for k := range networks {
