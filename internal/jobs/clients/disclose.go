@@ -11,10 +11,10 @@ import (
 )
 
 // ServerFile is where the algorithms over clients keep a server's state, in a job's vault.
-const ServerFile = "server"
+const ServerFile = federated.ServerSlot
 
 // ClientFile is the name of a client's state.
-const ClientFile = "client"
+const ClientFile = federated.ClientSlot
 
 // The roles of a party in a job over clients.
 const (

@@ -107,7 +107,7 @@ func (t *pofmklTask) runClient(ctx context.Context, r *session, n *clientNetwork
 		if !ok {
 			return nil, fmt.Errorf("weights_from: this node has no job with contract %s", h.Short())
 		}
-		if weights, err = v.Load("client"); err != nil {
+		if weights, err = v.Load(ClientFile); err != nil {
 			return nil, err
 		}
 	}
