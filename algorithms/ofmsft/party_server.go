@@ -158,20 +158,18 @@ func chosenBy(choices map[int]*choice) []int {
 	return list
 }
 
-// turnOf returns alpha for a client in the group and 0 for others.
+// turnOf returns alpha for a client in the group, which ascends, and 0 for others.
 func turnOf(client, alpha int, group []int) int {
-	for _, c := range group {
-		if c == client {
-			return alpha
-		}
+	if _, in := slices.BinarySearch(group, client); !in {
+		return 0
 	}
-	return 0
+	return alpha
 }
 
 // handOut sends a client what it wants, and its turn.
 func (s *ServerPart) handOut(ctx context.Context, client int, c *choice, alpha int) error {
 	for _, k := range chosen(c.wanted) {
-		if err := s.Network.Send(ctx, client, KindModel, s.service.Held, indexed(k, s.fileOf(k))); err != nil {
+		if err := s.Network.Send(ctx, client, KindModel, s.service.Held, s.fileOf(k)); err != nil {
 			return fmt.Errorf("send client %q model %q: %w", s.Names[client], s.Params.Models[k].Name, err)
 		}
 	}
@@ -199,13 +197,13 @@ func (s *ServerPart) move(ctx context.Context, k int, clients []int) error {
 // file is a network as it is sent.
 type file struct {
 	version int
-	bytes   []byte // nil: not made yet
+	bytes   []byte // its number and it; nil: not made yet
 }
 
-// fileOf returns a network's file.
+// fileOf returns a network's file behind its number.
 func (s *ServerPart) fileOf(k int) []byte {
 	if f := &s.files[k]; f.bytes == nil || f.version != s.server.Version(k) {
-		*f = file{s.server.Version(k), s.server.Network(k).Bytes()}
+		*f = file{s.server.Version(k), indexed(k, s.server.Network(k).Bytes())}
 	}
 	return s.files[k].bytes
 }
