@@ -57,7 +57,11 @@ func newBinned(t testing.TB, n int, mode string) *binned {
 	for range c.names {
 		c.vaults = append(c.vaults, fedmemory.Vault{})
 	}
-	c.conclude(job, pofmkl.Disclose(c.agreed, mode, c.names[1:]), 2)
+	d, err := pofmkl.Disclose(c.agreed, mode, c.names[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.conclude(job, d, 2)
 	return c
 }
 

@@ -122,6 +122,9 @@ func (l *learners) pofmkl(job *contract.Job) (federated.Disclosure, error) {
 		columns = append(columns, fmt.Sprintf("x%d", i+1))
 	}
 	d, err := pofmkl.NewDictionary(params, columns)
+	if err != nil {
+		return federated.Disclosure{}, err
+	}
 	l.serve = func(ctx context.Context, n *tellingServer) error {
 		return pofmkl.Serve(ctx, &pofmkl.ServerPart{Dictionary: d, Network: n, Vault: fedmemory.Vault{}})
 	}
@@ -131,7 +134,7 @@ func (l *learners) pofmkl(job *contract.Job) (federated.Disclosure, error) {
 			Vault: fedmemory.Vault{},
 		})
 	}
-	return pofmkl.Disclose(params, l.job.protection, l.names[1:]), err
+	return pofmkl.Disclose(params, l.job.protection, l.names[1:])
 }
 
 // gfml makes the parts of GFML, with one server.

@@ -1,6 +1,7 @@
 package pofmkl
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -10,50 +11,49 @@ import (
 
 // Disclose tells what a job opens to whom and what its parties send, in a privacy mode as jobs name
 // it: see federated.Published. clients names the parties beside the server.
-func Disclose(p Params, privacy string, clients []string) federated.Disclosure {
-	uploads, words := int64(p.Uploads()), int64(p.Words())
-	d := federated.Disclosure{
-		Sums: []federated.Summed{{
-			Server: p.Server, Clients: len(clients), Sum: UpdateSum(p, len(clients)),
-			Times: uploads, Words: uploads * int64(p.UploadWords()),
-		}},
-		Told: []federated.Told{{Server: p.Server, Kind: KindModel, Times: uploads,
-			Bytes: uploads * words * federated.ValueBytes}},
+func Disclose(p Params, privacy string, clients []string) (federated.Disclosure, error) {
+	t := federated.Trace{Published: privacy == federated.Published, Names: []string{p.Server}}
+	n, d := t.Server(len(clients)), &Dictionary{params: p}
+	s := &ServerPart{Dictionary: d, Network: n, server: NewServer(d)}
+	for p.CommonBin && len(p.Moved(s.service.Held)) < min(p.Chosen, p.Kernels()) { // the last of its bins may be smaller
+		s.service.Held++
 	}
-	d.Openings = append(d.Openings, p.openUpdates(privacy, len(clients)))
+	if err := n.Hold(context.Background(), p.Uploads(), s); err != nil {
+		return federated.Disclosure{}, err
+	}
+	all := t.Disclosure()
+	_, bytes := n.Told(KindModel)
+	all.Openings = append(all.Openings, contract.Opening{
+		To: p.Server, Kind: KindUpdates, Count: n.Opened(KindUpdates), Meaning: p.openUpdates(privacy, len(clients)),
+	})
 	for _, c := range clients {
-		d.Openings = append(d.Openings, contract.Opening{
-			To: c, Kind: KindModel, Count: uploads * words,
+		all.Openings = append(all.Openings, contract.Opening{
+			To: c, Kind: KindModel, Count: bytes / federated.ValueBytes,
 			Meaning: "theta, the server's parameters of every kernel, once a round: what all clients' updates so far made of it",
 		})
 	}
-	return d
+	return all, nil
 }
 
 // openUpdates says what the server learns of the clients' updates.
-func (p Params) openUpdates(privacy string, clients int) contract.Opening {
-	o := contract.Opening{To: p.Server, Kind: KindUpdates, Count: int64(p.Uploads()) * int64(p.UploadWords())}
+func (p Params) openUpdates(privacy string, clients int) string {
 	bin := "the kernels it drew"
 	if p.CommonBin {
 		bin = "the kernels that the job's seed drew for all, which tell nothing of what suits it"
 	}
 	switch {
 	case privacy == federated.Published:
-		o.Count *= int64(clients)
-		o.Meaning = fmt.Sprintf("every client's update of every round, with %s: of few rows, from which their "+
+		return fmt.Sprintf("every client's update of every round, with %s: of few rows, from which their "+
 			"inputs and labels can be computed, and rounds_per_upload is %d", bin, p.RoundsPerUpload)
-		return o
 	case p.CommonBin:
-		o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round, of at most %d of %d kernels, which the "+
+		return fmt.Sprintf("the sum of the clients' updates, once a round, of at most %d of %d kernels, which the "+
 			"job's seed draws for all: a kernel's part is a sum over all of the %d clients that take part in the round",
 			p.Chosen, p.Kernels(), clients)
-		return o
 	}
-	o.Meaning = fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, "+
+	return fmt.Sprintf("the sum of the clients' updates, once a round; a client moves at most %d of %d kernels, "+
 		"so that a kernel's part is a sum over about %.3g of %d clients, and may be one client's, without its name, "+
 		"where that is few",
 		min(p.Chosen*p.RoundsPerUpload, p.Kernels()), p.Kernels(), p.Contributors(clients), clients)
-	return o
 }
 
 // Contributors returns how many of so many clients move a given kernel in an upload: all where the bins are common,

@@ -23,10 +23,18 @@ func TestUpdateSumsFitAndAreAsFineAsTheyCan(t *testing.T) {
 	})
 }
 
+// disclosed is Disclose that must not fail.
+func disclosed(t testing.TB, p Params, privacy string, clients []string) federated.Disclosure {
+	t.Helper()
+	d, err := Disclose(p, privacy, clients)
+	mustDo(t, err)
+	return d
+}
+
 // TestDisclosure is of the paper's job with three clients.
 func TestDisclosure(t *testing.T) {
 	p := Params{Server: "hub", Seed: "s", Label: "y", RoundsPerUpload: 3}.WithDefaults()
-	d := Disclose(p, "masked", []string{"a", "b", "c"})
+	d := disclosed(t, p, "masked", []string{"a", "b", "c"})
 	const uploads, words = 167, 10200
 	want := federated.Disclosure{
 		Openings: []contract.Opening{
@@ -45,13 +53,13 @@ func TestDisclosure(t *testing.T) {
 		!slices.Equal(d.Told, want.Told) || d.Between != nil {
 		t.Errorf("the disclosure is\n%+v\nwant\n%+v", d, want)
 	}
-	d = Disclose(p, federated.Published, []string{"a", "b", "c"})
+	d = disclosed(t, p, federated.Published, []string{"a", "b", "c"})
 	if o := d.Openings[0]; o.Count != 3*uploads*words || !strings.HasPrefix(o.Meaning,
 		"every client's update of every round, with the kernels it drew") {
 		t.Errorf("published, the server learns %+v", o)
 	}
 	p.CommonBin, p.Chosen = true, 5
-	d = Disclose(p, "he", []string{"a", "b", "c"})
+	d = disclosed(t, p, "he", []string{"a", "b", "c"})
 	if s := d.Sums[0]; s.Sum.N != 1000 || s.Words != uploads*1000 || d.Told[0].Bytes != uploads*words*8 {
 		t.Errorf("with a common bin of 5 kernels, clients add %+v", s)
 	}
@@ -60,7 +68,7 @@ func TestDisclosure(t *testing.T) {
 		"which the job's seed draws for all: a kernel's part is a sum over all of the 3 clients that take part in the round" {
 		t.Errorf("with a common bin, the server learns %+v", o)
 	}
-	d = Disclose(p, federated.Published, []string{"a", "b", "c"})
+	d = disclosed(t, p, federated.Published, []string{"a", "b", "c"})
 	if o := d.Openings[0]; o.Count != 3*uploads*1000 || !strings.Contains(o.Meaning,
 		"which tell nothing of what suits it") {
 		t.Errorf("published with a common bin, the server learns %+v", o)

@@ -135,10 +135,13 @@ func modeOf(job *contract.Job) string {
 	return job.Privacy
 }
 
-// disclosed returns what a contract holds of a disclosure.
+// disclosed returns what a contract holds of a disclosure, unless there was an error.
 func disclosed(
-	job *contract.Job, all []contract.Facts, d federated.Disclosure,
+	job *contract.Job, all []contract.Facts, d federated.Disclosure, err error,
 ) ([]contract.Opening, []contract.Operation, error) {
+	if err != nil {
+		return nil, nil, err
+	}
 	var more []contract.Operation
 	for _, t := range d.Told {
 		more = append(more, operation(t.Kind, contract.CollectiveDownload, t.Server, contract.ClassOpening, t.Times,

@@ -64,7 +64,7 @@ func (t *gfmlTask) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (t *gfmlTask) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	return disclosed(t.job, all, t.plan.Disclose(modeOf(t.job)))
+	return disclosed(t.job, all, t.plan.Disclose(modeOf(t.job)), nil)
 }
 
 // serve implements part.

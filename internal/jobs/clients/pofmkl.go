@@ -61,7 +61,8 @@ func (t *pofmklTask) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 			clients = append(clients, name)
 		}
 	}
-	return disclosed(t.job, all, pofmkl.Disclose(t.params, modeOf(t.job), clients))
+	d, err := pofmkl.Disclose(t.params, modeOf(t.job), clients)
+	return disclosed(t.job, all, d, err)
 }
 
 // numbered names the inputs of a job over clients by their number, since their names are the clients' own.
