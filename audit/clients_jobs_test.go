@@ -162,7 +162,7 @@ func (l *learners) gfml(job *contract.Job) (federated.Disclosure, error) {
 			Vault: fedmemory.Vault{},
 		})
 	}
-	return plan.Disclose(privacy), nil
+	return plan.Disclose(privacy)
 }
 
 // ofmsft makes the parts of OFMS-FT.

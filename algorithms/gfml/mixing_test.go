@@ -255,7 +255,8 @@ func TestDiffusionByDefault(t *testing.T) {
 
 // TestDisclosureOfMaskedDiffusion: no model of another server opens, and each server has one sum.
 func TestDisclosureOfMaskedDiffusion(t *testing.T) {
-	d := plan(t, func(*Params) {}).Disclose("masked")
+	d, err := plan(t, func(*Params) {}).Disclose("masked")
+	must(t, err)
 	if len(d.Between) != 0 || len(d.Mixed) != 5 {
 		t.Fatalf("between servers %+v, sums %+v", d.Between, d.Mixed)
 	}

@@ -13,7 +13,8 @@ import (
 // TestDisclosure is of the test network with 5 of 12 entries shared, and models that neighbours send each other.
 func TestDisclosure(t *testing.T) {
 	p := plan(t, func(p *Params) { p.Entries, p.Diffusion = 5, DiffusionPlain })
-	d := p.Disclose("masked")
+	d, err := p.Disclose("masked")
+	must(t, err)
 	// a is a neighbour of b in its cluster and of e in the other
 	want := []contract.Opening{
 		{To: "a", Kind: "uploads", Count: 400 * 5,
@@ -57,7 +58,8 @@ func TestDisclosure(t *testing.T) {
 func TestDisclosureBoundsWhatIsSent(t *testing.T) {
 	for _, selection := range []string{Coordinated, Uncoordinated} {
 		p := plan(t, func(p *Params) { p.Entries, p.Selection = 3, selection })
-		d := p.Disclose(federated.Published)
+		d, err := p.Disclose(federated.Published)
+		must(t, err)
 		for s := range p.Servers() {
 			var words int64
 			for n := range p.params.Iterations {

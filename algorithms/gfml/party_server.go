@@ -30,6 +30,8 @@ type ServerPart struct {
 	Warn   func(string)
 
 	service  federated.Service
+	choose   func(server, n int) []int         // Plan.Chosen; a trace has its own
+	uploads  func(server, n int) federated.Sum // Plan.UploadSum; a trace has its own
 	server   *Server
 	reserved int // iterations before this one may be announced: the vault says to go on there
 }
@@ -51,7 +53,8 @@ func Serve(ctx context.Context, p *ServerPart) error {
 		return fmt.Errorf("server %q: %w", server.name(), err)
 	}
 	iterations := p.Plan.params.Iterations
-	p.server, p.service = server, federated.Service{
+	p.choose, p.uploads, p.server = p.Plan.Chosen, p.Plan.UploadSum, server
+	p.service = federated.Service{
 		Name: server.name(), Vault: p.Vault, Rounds: iterations, Report: p.Report,
 		Every: iterations, // all but the last state are saved before an iteration
 		Place: func(n int) string { return fmt.Sprintf("iteration %d", n) },
@@ -98,7 +101,7 @@ func (s *ServerPart) iterate(ctx context.Context, n int) (clients int, err error
 	if err != nil {
 		return 0, err
 	}
-	total, err := s.Network.Sum(ctx, s.Plan.UploadSum(s.Server, n), chosen)
+	total, err := s.Network.Sum(ctx, s.uploads(s.Server, n), chosen)
 	if err != nil {
 		return 0, fmt.Errorf("sum of uploads: %w", err)
 	}
@@ -127,7 +130,7 @@ func (s *ServerPart) State() ([]byte, error) { return s.server.Save(s.reserved) 
 
 // sendChosen tells the clients that are there of the iteration, and returns those of them that are chosen.
 func (s *ServerPart) sendChosen(ctx context.Context, n int) (chosen []int, err error) {
-	all := s.Plan.Chosen(s.Server, n)
+	all := s.choose(s.Server, n)
 	for _, k := range s.Network.Present() {
 		kind, entries := KindIteration, []float64(nil)
 		if slices.Contains(all, k) {
@@ -164,14 +167,14 @@ func (s *ServerPart) combine(ctx context.Context, n int, psi []float64) error {
 func (s *ServerPart) mix(ctx context.Context, n int, psi []float64) error {
 	var own *federated.Mixture
 	for _, at := range s.Plan.Turns() {
-		neighbours, sum := s.Plan.Neighbourhood(at), s.Plan.MixSum(at)
+		neighbours := s.Plan.Neighbourhood(at)
 		var err error
 		switch {
 		case at == s.Server:
 			adders := func(there []int) []int { return s.Plan.Adders(at, there) }
-			own, err = s.Mixing.Mix(ctx, sum, n, neighbours, adders)
+			own, err = s.Mixing.Mix(ctx, s.Plan.MixSum(at), n, neighbours, adders)
 		case slices.Contains(neighbours, s.Server):
-			err = s.Mixing.Contribute(ctx, sum, n, at, func(there []int) ([]float64, error) {
+			err = s.Mixing.Contribute(ctx, s.Plan.MixSum(at), n, at, func(there []int) ([]float64, error) {
 				return s.server.Contribution(at, there, psi), nil
 			})
 		}

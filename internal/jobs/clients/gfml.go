@@ -64,7 +64,8 @@ func (t *gfmlTask) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (t *gfmlTask) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	return disclosed(t.job, all, t.plan.Disclose(modeOf(t.job)), nil)
+	d, err := t.plan.Disclose(modeOf(t.job))
+	return disclosed(t.job, all, d, err)
 }
 
 // serve implements part.
@@ -74,8 +75,12 @@ func (t *gfmlTask) serve(ctx context.Context, r *session, n *serverNetwork) (*jo
 		Plan: t.plan, Server: slices.Index(t.job.Servers, t.member.Name()), Privacy: modeOf(t.job), Least: t.least(),
 		Network: n, Neighbours: n, Vault: r.Vault, Report: r.progress, Warn: r.Warn,
 	}
-	if mixed := t.plan.Disclose(modeOf(t.job)).Mixed; len(mixed) > 0 {
-		m, err := n.newMixing(ctx, t.job, mixed)
+	d, err := t.plan.Disclose(modeOf(t.job))
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Mixed) > 0 {
+		m, err := n.newMixing(ctx, t.job, d.Mixed)
 		if err != nil {
 			return nil, err
 		}
