@@ -54,7 +54,11 @@ func newChoosers(t testing.TB, n, rounds int, mode string, edit func(*ofmsft.Par
 	c.play = c
 	job.Parties, job.Servers = c.names, c.names[:1]
 	c.draw(rounds, edit)
-	c.conclude(job, ofmsft.Disclose(c.params, mode, c.names[1:]), 2)
+	d, err := ofmsft.Disclose(c.params, mode, c.names[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.conclude(job, d, 2)
 	return c
 }
 

@@ -181,6 +181,9 @@ func (l *learners) ofmsft(job *contract.Job) (federated.Disclosure, error) {
 	}
 	job.Parameters["models"], job.Parameters["inputs"] = models, listed.Inputs
 	params, err := ofmsft.ParamsOf(with(job.Parameters, "server", aServer), l.names)
+	if err != nil {
+		return federated.Disclosure{}, err
+	}
 	l.serve = func(ctx context.Context, n *tellingServer) error {
 		return ofmsft.Serve(ctx, &ofmsft.ServerPart{
 			Params: params, Networks: l.job.networks, Names: l.names[1:], Least: l.spec.MinContributors, Network: n,
@@ -193,7 +196,7 @@ func (l *learners) ofmsft(job *contract.Job) (federated.Disclosure, error) {
 			Vault: fedmemory.Vault{},
 		})
 	}
-	return ofmsft.Disclose(params, l.job.protection, l.names[1:]), err
+	return ofmsft.Disclose(params, l.job.protection, l.names[1:])
 }
 
 // playing is what the parties of a job do.

@@ -162,7 +162,11 @@ func TestNothingPassesBeyondTheDisclosure(t *testing.T) {
 		for k := range clients {
 			names = append(names, name(k))
 		}
-		if err := c.check(Disclose(p, "masked", names), clients); err != nil {
+		d, err := Disclose(p, "masked", names)
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := c.check(d, clients); err != nil {
 			r.Fatal(err)
 		}
 	})
@@ -215,7 +219,8 @@ func TestBudgetsAreReached(t *testing.T) {
 	p.Server = "hub"
 	c, err := count(t.Context(), p, networks, 1, 1, false)
 	mustDo(t, err)
-	d := Disclose(p, "masked", []string{"1"})
+	d, err := Disclose(p, "masked", []string{"1"})
+	mustDo(t, err)
 	for _, told := range d.Told {
 		n := c.told[told.Kind][0]
 		if n.times != told.Times || n.size != told.Bytes && told.Kind != KindModel {
@@ -258,7 +263,8 @@ func TestDisclosuresSayWhoLearnsWhat(t *testing.T) {
 		"nothing is tuned": {none, "masked", 3, map[string]string{"hub choice": "which networks each client stores",
 			"b model": "the server's networks"}},
 	} {
-		d := Disclose(c.params, c.mode, []string{"a", "b"})
+		d, err := Disclose(c.params, c.mode, []string{"a", "b"})
+		mustDo(t, err)
 		if len(d.Openings) != c.openings {
 			t.Errorf("%s: %d openings, want %d", name, len(d.Openings), c.openings)
 		}

@@ -24,6 +24,7 @@ type ServerPart struct {
 	seed *[32]byte // of the draws of groups; nil: from the operating system
 
 	service  federated.Service
+	draw     func(choices map[int]*choice) (alpha int, group []int, err error) // group; a trace has its own
 	server   *Server
 	packings []*Packings // by client
 	files    []file      // of the networks
@@ -36,6 +37,7 @@ func Serve(ctx context.Context, p *ServerPart) error {
 	p.service = federated.Service{
 		Name: p.Params.Server, Vault: p.Vault, Rounds: p.Params.Uploads(), Every: 1, Report: p.Report,
 	}
+	p.draw = p.group
 	return federated.Serve(ctx, &p.service, p)
 }
 
@@ -45,9 +47,11 @@ func (s *ServerPart) Round(ctx context.Context) (clients int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask for choices: %w", err)
 	}
-	alpha, group, err := s.group(choices)
-	if err != nil {
-		return 0, err
+	alpha, group := 0, []int(nil)
+	if len(choices) > 0 && s.Params.Tunes(s.service.Held) {
+		if alpha, group, err = s.draw(choices); err != nil {
+			return 0, err
+		}
 	}
 	for _, c := range chosenBy(choices) {
 		if err := s.handOut(ctx, c, choices[c], turnOf(c, alpha, group)); err != nil {
@@ -126,9 +130,6 @@ func (s *ServerPart) checkChoice(client int, answer []byte) error {
 // group draws who fine-tunes.
 func (s *ServerPart) group(choices map[int]*choice) (alpha int, group []int, err error) {
 	clients := chosenBy(choices)
-	if len(clients) == 0 || !s.Params.Tunes(s.service.Held) {
-		return 0, nil, nil
-	}
 	var needs []float64
 	for _, c := range clients {
 		needs = append(needs, s.packings[c].Need(choices[c].models()))

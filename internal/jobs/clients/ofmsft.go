@@ -61,7 +61,8 @@ func (t *ofmsftTask) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 				f.Columns, t.params.Inputs)
 		}
 	}
-	return disclosed(t.job, all, ofmsft.Disclose(t.params, modeOf(t.job), t.clients()), nil)
+	d, err := ofmsft.Disclose(t.params, modeOf(t.job), t.clients())
+	return disclosed(t.job, all, d, err)
 }
 
 // serve implements part.
