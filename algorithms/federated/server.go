@@ -1,6 +1,7 @@
 package federated
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -18,12 +19,15 @@ type Service struct {
 	Name   string // the party
 	Vault  Vault
 	Rounds int                    // of the job
-	Every  int                    // rounds after which the state is saved; it is after the last one, too
+	Every  int                    // rounds after which the state is saved, 0: DefaultEvery; it is after the last one, too
 	Place  func(round int) string // what errors call a round, from 0; nil: round 1 and so on
 	Report func(Progress)         // hears of every round; may be nil
 
 	Held int // rounds so far, those that opened nothing included
 }
+
+// DefaultEvery is how many rounds a server that is killed may lose, where nothing else is said.
+const DefaultEvery = 10
 
 // Serve runs a server's part from the newest state in the vault to the last round, and keeps the model then. A server
 // that was killed goes back to that state: rounds since then are held again.
@@ -56,7 +60,7 @@ func (s *Service) hold(ctx context.Context, p ServerPart) error {
 		return err
 	}
 	s.Held++
-	if s.Held%s.Every == 0 || s.Held == s.Rounds {
+	if s.Held%cmp.Or(s.Every, DefaultEvery) == 0 || s.Held == s.Rounds {
 		if err := Save(s.Vault, ServerSlot, p); err != nil {
 			return fmt.Errorf("checkpoint: %w", err)
 		}

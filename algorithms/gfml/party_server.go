@@ -10,9 +10,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
 
-// defaultCheckpointEvery is how many iterations a server that is killed may lose.
-const defaultCheckpointEvery = 10
-
 // ServerPart is a server's part of a job.
 type ServerPart struct {
 	Plan       *Plan
@@ -81,7 +78,7 @@ func (s *ServerPart) Resume(ctx context.Context, state []byte) error {
 func (s *ServerPart) Round(ctx context.Context) (clients int, err error) {
 	n := s.service.Held
 	if n >= s.reserved {
-		if err := s.save(min(n+cmp.Or(s.CheckpointEvery, defaultCheckpointEvery), s.service.Rounds)); err != nil {
+		if err := s.save(min(n+cmp.Or(s.CheckpointEvery, federated.DefaultEvery), s.service.Rounds)); err != nil {
 			return 0, fmt.Errorf("checkpoint: %w", err)
 		}
 	}

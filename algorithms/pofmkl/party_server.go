@@ -1,15 +1,11 @@
 package pofmkl
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 )
-
-// defaultCheckpointEvery is how many uploads a server that is killed may lose.
-const defaultCheckpointEvery = 10
 
 // ServerPart is a server's part of a job.
 type ServerPart struct {
@@ -34,7 +30,7 @@ type ServerPart struct {
 func Serve(ctx context.Context, p *ServerPart) error {
 	p.service = federated.Service{
 		Name: p.Dictionary.params.Server, Vault: p.Vault, Rounds: p.Dictionary.params.Uploads(),
-		Every: cmp.Or(p.CheckpointEvery, defaultCheckpointEvery), Report: p.Report,
+		Every: p.CheckpointEvery, Report: p.Report,
 	}
 	return federated.Serve(ctx, &p.service, p)
 }
