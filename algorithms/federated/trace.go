@@ -23,17 +23,19 @@ type TracedServer struct {
 	clients int
 	rounds  int64 // that the round under way stands for
 	before  int   // lines that earlier rounds have counted
-	lines   []tracedLine
+	lines   []Traced
 }
 
-// tracedLine is all operations of one kind at a server.
-type tracedLine struct {
-	operation   int
-	kind        string
-	times, size int64    // of the first of those at the other ends; in bytes, or words of a sum
-	opens       int64    // what the server learns: numbers of all ends, or answers
-	sum         Sum      // the longest
-	others      []string // servers at the other ends
+// Traced is all operations of one kind at a server; there is one operation of a kind.
+type Traced struct {
+	Times int64 // with the first of those at the other ends
+	Size  int64 // of these: bytes, or words of a sum
+	Opens int64 // what the server learns of all ends: numbers, or answers
+
+	operation int
+	kind      string
+	sum       Sum      // the longest
+	others    []string // servers at the other ends
 }
 
 // The operations of a trace.
@@ -61,16 +63,26 @@ func (s *TracedServer) Hold(ctx context.Context, rounds int, p ServerPart) error
 }
 
 // count counts an operation with every other end, of some bytes or words.
-func (s *TracedServer) count(operation int, kind string, size, opens int) *tracedLine {
-	at := slices.IndexFunc(s.lines, func(l tracedLine) bool { return l.operation == operation && l.kind == kind })
+func (s *TracedServer) count(operation int, kind string, size, opens int) *Traced {
+	at := slices.IndexFunc(s.lines, func(l Traced) bool { return l.kind == kind })
 	if at < 0 {
-		at, s.lines = len(s.lines), append(s.lines, tracedLine{operation: operation, kind: kind})
+		at, s.lines = len(s.lines), append(s.lines, Traced{operation: operation, kind: kind})
 	}
 	l := &s.lines[at]
 	if at >= s.before {
-		l.times, l.size, l.opens = l.times+s.rounds, l.size+s.rounds*int64(size), l.opens+s.rounds*int64(opens)
+		l.Times, l.Size, l.Opens = l.Times+s.rounds, l.Size+s.rounds*int64(size), l.Opens+s.rounds*int64(opens)
 	}
 	return l
+}
+
+// Of returns what was counted of a kind.
+func (s *TracedServer) Of(kind string) Traced {
+	for _, l := range s.lines {
+		if l.kind == kind {
+			return l
+		}
+	}
+	return Traced{}
 }
 
 // Clients implements federated.Server.
@@ -154,39 +166,19 @@ func (t *Trace) named(servers []int) (names []string) {
 	return names
 }
 
-// Opened returns how many numbers of a kind, or answers, open to the server.
-func (s *TracedServer) Opened(kind string) (n int64) {
-	for _, l := range s.lines {
-		if l.kind == kind {
-			n += l.opens
-		}
-	}
-	return n
-}
-
-// Told returns how often a client is sent something of a kind, and how many bytes of it.
-func (s *TracedServer) Told(kind string) (times, bytes int64) {
-	for _, l := range s.lines {
-		if l.kind == kind && l.operation == sends {
-			times, bytes = l.times, l.size
-		}
-	}
-	return times, bytes
-}
-
 // Disclosure returns what was counted. What of it opens is for the algorithm to say.
 func (t *Trace) Disclosure() (d Disclosure) {
 	for _, s := range t.Servers {
 		for _, l := range s.lines {
 			switch l.operation {
 			case sends:
-				d.Told = append(d.Told, Told{s.name, l.kind, l.times, l.size})
+				d.Told = append(d.Told, Told{s.name, l.kind, l.Times, l.Size})
 			case answers:
-				d.Answers = append(d.Answers, Answered{s.name, l.kind, l.times, l.size})
+				d.Answers = append(d.Answers, Answered{s.name, l.kind, l.Times, l.Size})
 			case sums:
-				d.Sums = append(d.Sums, Summed{s.name, s.clients, l.sum, l.times, l.size})
+				d.Sums = append(d.Sums, Summed{s.name, s.clients, l.sum, l.Times, l.Size})
 			case mixes:
-				d.Mixed = append(d.Mixed, Mixed{Server: s.name, From: l.others, Sum: l.sum, Times: l.times})
+				d.Mixed = append(d.Mixed, Mixed{Server: s.name, From: l.others, Sum: l.sum, Times: l.Times})
 			case exchanges:
 				d.exchange(t, s.name, &l)
 			}
@@ -196,10 +188,10 @@ func (t *Trace) Disclosure() (d Disclosure) {
 }
 
 // exchange adds a server's pairs with those that come after it in the job's order.
-func (d *Disclosure) exchange(t *Trace, name string, l *tracedLine) {
+func (d *Disclosure) exchange(t *Trace, name string, l *Traced) {
 	at := slices.IndexFunc(d.Between, func(e Exchanged) bool { return e.Kind == l.kind })
 	if at < 0 {
-		at, d.Between = len(d.Between), append(d.Between, Exchanged{Kind: l.kind, Times: l.times, Bytes: l.size})
+		at, d.Between = len(d.Between), append(d.Between, Exchanged{Kind: l.kind, Times: l.Times, Bytes: l.Size})
 	}
 	for _, other := range l.others {
 		if slices.Index(t.Names, name) < slices.Index(t.Names, other) {

@@ -48,7 +48,7 @@ func (p *Plan) Disclose(privacy string) (d federated.Disclosure, err error) {
 	d = t.Disclosure()
 	slices.SortFunc(d.Between, func(a, b federated.Exchanged) int { return cmp.Compare(b.Kind, a.Kind) }) // psi' is first
 	learns := func(s int, kind, meaning string) {
-		if count := t.Servers[s].Opened(kind); count > 0 {
+		if count := t.Servers[s].Of(kind).Opens; count > 0 {
 			d.Openings = append(d.Openings, contract.Opening{To: p.graph.names[s], Kind: kind, Count: count, Meaning: meaning})
 		}
 	}
@@ -66,7 +66,7 @@ func (p *Plan) Disclose(privacy string) (d federated.Disclosure, err error) {
 			"of other clusters")
 	}
 	for s, clients := range p.clients {
-		_, bytes := t.Servers[s].Told(KindModel)
+		bytes := t.Servers[s].Of(KindModel).Size
 		for _, c := range clients {
 			d.Openings = append(d.Openings, contract.Opening{
 				To: c, Kind: KindModel, Count: bytes / federated.ValueBytes, Meaning: fmt.Sprintf("%d of %d weights of its "+

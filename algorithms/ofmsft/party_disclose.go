@@ -11,8 +11,8 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// trace counts what a job sends when every client stores some networks in every round, has none of them yet, and
-// fine-tunes. All networks have the longest files of their sizes.
+// trace counts what a job sends when every client stores some networks in every round, the largest first, has none of
+// them yet, and fine-tunes. All networks have the longest files of their sizes.
 func (p Params) trace(privacy string, clients int, stored []int) (*federated.Trace, error) {
 	p.WarmUp = 0 // a round without steps sends less
 	client := &ClientPart{Params: p, question: &question{
@@ -21,14 +21,11 @@ func (p Params) trace(privacy string, clients int, stored []int) (*federated.Tra
 	for _, k := range stored {
 		client.question.wanted[k] = true
 	}
-	largest, networks := 0, &Server{params: p, tuned: make([]tuned, len(p.Models))}
-	for _, m := range p.Models {
-		largest = max(largest, indexSize+m.fileSize())
-	}
+	networks := &Server{params: p, tuned: make([]tuned, len(p.Models))}
 	part := &ServerPart{Params: p, server: networks, draw: func(choices map[int]*choice) (int, []int, error) {
 		return 1, chosenBy(choices), nil
 	}}
-	longest := make([]byte, largest)
+	longest := make([]byte, indexSize+p.Models[stored[0]].fileSize())
 	for k, m := range p.Models {
 		networks.tuned[k].hash = keys.Hash{1} // of no network
 		part.files = append(part.files, file{bytes: longest[:indexSize+m.fileSize()]})
@@ -51,7 +48,7 @@ func Disclose(p Params, privacy string, clients []string) (d federated.Disclosur
 		d.Openings = append(d.Openings, p.openUpdates(privacy, len(clients)))
 	}
 	d.Openings = append(d.Openings, contract.Opening{To: p.Server, Kind: KindChoice,
-		Count: t.Servers[0].Opened(KindChoice), Meaning: p.openChoices()})
+		Count: t.Servers[0].Of(KindChoice).Opens, Meaning: p.openChoices()})
 	for _, c := range clients {
 		d.Openings = append(d.Openings, p.openToClient(c, t.Servers[0])...)
 	}
@@ -62,8 +59,7 @@ func Disclose(p Params, privacy string, clients []string) (d federated.Disclosur
 // since their masks, or keys, are theirs together.
 func (p Params) openToClient(client string, sent *federated.TracedServer) (list []contract.Opening) {
 	opens := func(kind, meaning string) {
-		times, _ := sent.Told(kind)
-		list = append(list, contract.Opening{To: client, Kind: kind, Count: times, Meaning: meaning})
+		list = append(list, contract.Opening{To: client, Kind: kind, Count: sent.Of(kind).Times, Meaning: meaning})
 	}
 	opens(KindModel, "the server's networks that the client asks for, as all clients' steps so far made them; one that "+
 		"the client has already does not come again")

@@ -22,13 +22,12 @@ func Disclose(p Params, privacy string, clients []string) (federated.Disclosure,
 		return federated.Disclosure{}, err
 	}
 	all := t.Disclosure()
-	_, bytes := n.Told(KindModel)
 	all.Openings = append(all.Openings, contract.Opening{
-		To: p.Server, Kind: KindUpdates, Count: n.Opened(KindUpdates), Meaning: p.openUpdates(privacy, len(clients)),
+		To: p.Server, Kind: KindUpdates, Count: n.Of(KindUpdates).Opens, Meaning: p.openUpdates(privacy, len(clients)),
 	})
 	for _, c := range clients {
 		all.Openings = append(all.Openings, contract.Opening{
-			To: c, Kind: KindModel, Count: bytes / federated.ValueBytes,
+			To: c, Kind: KindModel, Count: n.Of(KindModel).Size / federated.ValueBytes,
 			Meaning: "theta, the server's parameters of every kernel, once a round: what all clients' updates so far made of it",
 		})
 	}
