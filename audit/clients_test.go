@@ -74,6 +74,28 @@ func viewAttack(t testing.TB, r *finding.Report, name, view string) *finding.Att
 	return &r.Attacks[at]
 }
 
+// TestVectorsTooLongForAttacksAreSaid: nothing is tried on them, and all else of the job is looked at.
+func TestVectorsTooLongForAttacksAreSaid(t *testing.T) {
+	j := theJobs(t)["pofmkl"]
+	j.protection = keys.PrivacyPublished
+	j.parameters["bandwidths"], j.parameters["features"] = []any{0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0}, 1<<16
+	j.parameters["rounds"] = 1
+	in, errs := simulated(t, j)
+	must(t, errs)
+	r, err := Run(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "not tried: attacks work on vectors of at most 1048576 numbers, the job's have 1179648"
+	for view, name := range map[string]string{
+		updates.ViewUpdates: updates.RowsAttack, updates.ViewAnswered: updates.ChoicesAttack,
+	} {
+		if a := viewAttack(t, r, name, view); a.Verdict != finding.Skipped || a.Detail != want {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
 // TestRowsFollowFromUpdatesThatNothingProtects, and from protected ones no better than by a guess, of every algorithm.
 func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
 	for name, j := range theJobs(t) {

@@ -41,7 +41,7 @@ type gfmlClient struct {
 }
 
 // newGFMLLens prepares for a job's parameters.
-func newGFMLLens(p gfml.Params, job *contract.Job, server int) (*gfmlLens, error) {
+func newGFMLLens(p gfml.Params, job *contract.Job, server int) (lens, error) {
 	plan, err := gfml.NewPlan(p, job.Parties)
 	if err != nil {
 		return nil, err

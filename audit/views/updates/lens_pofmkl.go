@@ -86,7 +86,7 @@ type pofmklLens struct {
 }
 
 // newPOFMKLLens prepares for a job's parameters.
-func newPOFMKLLens(p pofmkl.Params, columns, clients int) (*pofmklLens, error) {
+func newPOFMKLLens(p pofmkl.Params, columns, clients int) (lens, error) {
 	if p.Words() > mostWords {
 		return nil, fmt.Errorf("attacks work on vectors of at most %d numbers, the job's have %d", mostWords, p.Words())
 	}
