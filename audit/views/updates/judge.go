@@ -195,7 +195,6 @@ func (v *victims) choices() []finding.Attack {
 	if !ok {
 		return []finding.Attack{a}
 	}
-	models := v.lens.models()
 	var c attack.Choices
 	by := "clients' choices, as far as they are seen,"
 	seen := v.seen
@@ -208,7 +207,7 @@ func (v *victims) choices() []finding.Attack {
 		}
 	}
 	switch {
-	case models < 2:
+	case v.models < 2:
 		a.Verdict, a.Detail = finding.NotApplicable, "there is none to try: the job has clients choose nothing"
 		return []finding.Attack{a}
 	case v.In.Streams == nil:
@@ -229,7 +228,7 @@ func (v *victims) choices() []finding.Attack {
 		100*r.Best, r.Clients, 100*r.Guess, r.Rank, r.Likely)
 	a.Verdict, a.Detail = finding.Clean,
 		fmt.Sprintf("%s tell nothing of single clients, beyond what is the same for all, of "+
-			"which of %d models suits whom: %s", by, models, text)
+			"which of %d models suits whom: %s", by, v.models, text)
 	if len(v.known) > 0 {
 		a.View = v.updatesView()
 	}
@@ -351,12 +350,15 @@ func (v *victims) membership() finding.Attack {
 
 // asked collects rows that were learned and such that were not, from the streams given.
 func (v *victims) asked() (m attack.Membership, unknown bool) {
-	taken := 0 // where nothing is known of a client it has learned as many rows as the one that is audited
-	for _, c := range v.clients {
-		taken = max(taken, v.lens.taken(c))
+	model, ok := v.lens.(fitted)
+	if !ok {
+		return m, true
 	}
+	taken := 0 // where nothing is known of a client it has learned as many rows as the one that is audited
 	total := 0
 	for _, c := range v.clients {
+		_, own := v.lens.learned(c)
+		taken = max(taken, own)
 		if s := v.In.Streams[c]; s != nil {
 			total += len(s.Inputs)
 		}
@@ -368,7 +370,7 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 		if s == nil {
 			continue
 		}
-		own := v.lens.taken(c)
+		_, own := v.lens.learned(c)
 		if v.Party != v.server && c != v.Party {
 			own = taken
 		}
@@ -376,8 +378,8 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 			if count++; count%every != 0 {
 				continue
 			}
-			before, known := v.lens.loss(false, s.Inputs[j], s.Labels[j])
-			after, _ := v.lens.loss(true, s.Inputs[j], s.Labels[j])
+			before, known := model.loss(false, s.Inputs[j], s.Labels[j])
+			after, _ := model.loss(true, s.Inputs[j], s.Labels[j])
 			if !known {
 				return m, true
 			}
@@ -391,7 +393,7 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 				few = 8 * learnedFew
 			}
 			if len(l.Errors) < few && (len(l.After)%7 == 1 || l == &m.Others) {
-				if f, miss := v.lens.tangent(s.Inputs[j], s.Labels[j]); f != nil {
+				if f, miss := model.tangent(s.Inputs[j], s.Labels[j]); f != nil {
 					l.Features, l.Errors = append(l.Features, f), append(l.Errors, miss)
 				}
 			}

@@ -64,23 +64,23 @@ func newGFMLLens(p gfml.Params, job *contract.Job, server int) (lens, error) {
 	return l, nil
 }
 
-// told implements lens: in every iteration a client takes a step, chosen or not.
-func (l *gfmlLens) told(client int, kind string, round int, body []byte) error {
-	c := l.clients[client]
-	if c == nil || kind != gfml.KindModel && kind != gfml.KindIteration {
+// heard takes a step of the client: it takes one in every iteration, chosen or not.
+func (l *gfmlLens) heard(m *message) error {
+	c := l.clients[m.client]
+	if c == nil || !m.down || m.kind != gfml.KindModel && m.kind != gfml.KindIteration {
 		return nil
 	}
-	if round < 0 || round >= l.plan.Params().Iterations {
-		return fmt.Errorf("iteration %d of %d", round+1, l.plan.Params().Iterations)
+	if m.round < 0 || m.round >= l.plan.Params().Iterations {
+		return fmt.Errorf("iteration %d of %d", m.round+1, l.plan.Params().Iterations)
 	}
-	l.n = round
-	if kind == gfml.KindModel {
-		entries := l.plan.Selected(l.server, clientNumber(l.job, l.self, client), round)
-		if len(body) != 8*len(entries) {
-			return fmt.Errorf("a model of %d bytes in iteration %d, want %d", len(body), round+1, 8*len(entries))
+	l.n = m.round
+	if m.kind == gfml.KindModel {
+		entries := l.plan.Selected(l.server, clientNumber(l.job, l.self, m.client), m.round)
+		if len(m.body) != 8*len(entries) {
+			return fmt.Errorf("a model of %d bytes in iteration %d, want %d", len(m.body), m.round+1, 8*len(entries))
 		}
 		for i, e := range entries {
-			c.known[e] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
+			c.known[e] = math.Float64frombits(binary.LittleEndian.Uint64(m.body[8*i:]))
 			c.rows[e], l.model[e] = 0, c.known[e]
 		}
 	}
@@ -91,25 +91,26 @@ func (l *gfmlLens) told(client int, kind string, round int, body []byte) error {
 	return nil
 }
 
-// said implements lens.
-func (l *gfmlLens) said(int, string, []byte) error { return nil }
-
-// words implements lens.
-func (l *gfmlLens) words() (secagg.Fixed, int) {
+func (l *gfmlLens) form() form {
 	s := l.plan.UploadSum(l.server, l.n)
-	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, s.N
+	return form{fixed: secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, n: s.N, known: l.known}
 }
 
-// learned implements lens.
+// known returns what the server knows of a client's weights, on the entries of the iteration.
+func (l *gfmlLens) known(client int) []float64 {
+	var v []float64
+	for _, e := range l.plan.Layout(l.server, l.n) {
+		v = append(v, l.clients[client].known[e])
+	}
+	return v
+}
+
 func (l *gfmlLens) learned(client int) (from, to int) {
 	c := l.clients[client]
 	return c.taken - 1, c.taken
 }
 
-// taken implements lens.
-func (l *gfmlLens) taken(client int) int { return l.clients[client].taken }
-
-// rebuild implements lens. What a client uploads is known from then on.
+// rebuild works out the row of one step. What a client uploads is known from then on.
 func (l *gfmlLens) rebuild(ctx context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error) {
 	layout := l.plan.Layout(l.server, l.n)
 	members := s.members
@@ -182,42 +183,19 @@ func (l *gfmlLens) knows(members []int) []float64 {
 	return slices.Clone(c.known)
 }
 
-// update implements lens: the row's features on the entries of the iteration.
-func (l *gfmlLens) update(x []float64, _ float64) ([]float64, int) {
+// update returns the row's features on the entries of the iteration.
+func (l *gfmlLens) update(x []float64, _ float64) []float64 {
 	if l.features.Map(l.z, x) != nil {
-		return nil, 0
+		return nil
 	}
 	var v []float64
 	for _, e := range l.plan.Layout(l.server, l.n) {
 		v = append(v, l.z[e])
 	}
-	return v, len(v)
+	return v
 }
 
-// moves implements lens.
-func (l *gfmlLens) moves() int { return 1 }
-
-// moved implements lens: what the members were sent is no news.
-func (l *gfmlLens) moved(s *gathered, total []float64) []float64 {
-	out := slices.Clone(total)
-	for i, e := range l.plan.Layout(l.server, l.n) {
-		for _, m := range s.members {
-			out[i] -= l.clients[m].known[e]
-		}
-	}
-	return out
-}
-
-// models implements lens.
-func (l *gfmlLens) models() int { return 0 }
-
-// seen implements lens.
-func (l *gfmlLens) seen(int, []float64) []int { return nil }
-
-// suits implements lens.
-func (l *gfmlLens) suits([]float64, []float64, float64) bool { return false }
-
-// loss implements lens. The model is zero at first.
+// loss is the square of what the model misses. The model is zero at first.
 func (l *gfmlLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	if l.features.Map(l.z, x) != nil {
 		return 0, false
@@ -228,7 +206,6 @@ func (l *gfmlLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	return y * y, true
 }
 
-// tangent implements lens.
 func (l *gfmlLens) tangent(x []float64, y float64) ([]float64, float64) {
 	if l.features.Map(l.z, x) != nil {
 		return nil, 0

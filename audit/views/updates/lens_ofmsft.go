@@ -30,8 +30,7 @@ type ofmsftLens struct {
 	first    []*ofmsft.Runner             // by network: as it is at first, nil when it never went over a link
 	now      []*ofmsft.Runner
 	hashes   []keys.Hash // of the round
-	round    int
-	model    int // whose steps are added
+	model    int         // whose steps are added
 	clients  map[int]*ofmsftClient
 	x        []float32
 }
@@ -68,16 +67,17 @@ func (l *ofmsftLens) of(client int) *ofmsftClient {
 	return c
 }
 
-// told implements lens.
-func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error {
-	l.round = round
-	c := l.of(client)
-	switch kind {
+func (l *ofmsftLens) heard(m *message) error {
+	c, body := l.of(m.client), m.body
+	if !m.down {
+		return l.chose(c, m)
+	}
+	switch m.kind {
 	case ofmsft.KindRound:
 		if len(body) != len(l.hashes)*len(keys.Hash{}) {
 			return fmt.Errorf("%d bytes of hashes for %d networks", len(body), len(l.hashes))
 		}
-		l.follow(client, c)
+		l.follow(m.client, c)
 		for k := range l.hashes {
 			h := keys.Hash(body[k*len(keys.Hash{}):])
 			if old := l.hashes[k]; old != h && old != l.params.Models[k].Hash {
@@ -86,7 +86,7 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 			l.hashes[k] = h
 			l.know(k)
 		}
-		c.stored, c.alpha, c.row, c.round = nil, 0, nil, round
+		c.stored, c.alpha, c.row, c.round = nil, 0, nil, m.round
 	case ofmsft.KindModel:
 		if len(body) < 2 || int(binary.BigEndian.Uint16(body)) >= len(l.hashes) {
 			return fmt.Errorf("a network of %d bytes has no number", len(body))
@@ -110,7 +110,7 @@ func (l *ofmsftLens) told(client int, kind string, round int, body []byte) error
 		if len(body) == 4 {
 			c.alpha = int(binary.BigEndian.Uint32(body))
 		}
-		c.taken += l.params.RoundsOf(min(max(round, 0), l.params.Uploads()-1))
+		c.taken += l.params.RoundsOf(min(max(m.round, 0), l.params.Uploads()-1))
 	case ofmsft.KindStep:
 		if len(body) >= 2 {
 			l.model = min(int(binary.BigEndian.Uint16(body)), len(l.hashes)-1)
@@ -131,19 +131,18 @@ func (l *ofmsftLens) know(k int) {
 	}
 }
 
-// said implements lens: a bit for each network that is stored, and one for each that is wanted.
-func (l *ofmsftLens) said(client int, kind string, body []byte) error {
-	if kind != ofmsft.KindChoice {
+// chose takes a client's answer: a bit for each network that is stored, and one for each that is wanted.
+func (l *ofmsftLens) chose(c *ofmsftClient, m *message) error {
+	if m.kind != ofmsft.KindChoice {
 		return nil
 	}
 	models := len(l.params.Models)
-	if len(body) != 2*((models+7)/8) {
-		return fmt.Errorf("a choice of %d bytes among %d networks", len(body), models)
+	if len(m.body) != 2*((models+7)/8) {
+		return fmt.Errorf("a choice of %d bytes among %d networks", len(m.body), models)
 	}
-	c := l.of(client)
 	c.stored = nil
 	for k := range models {
-		if body[k/8]>>(k%8)&1 == 1 {
+		if m.body[k/8]>>(k%8)&1 == 1 {
 			c.stored = append(c.stored, k)
 		}
 	}
@@ -185,23 +184,18 @@ func (l *ofmsftLens) probability(client, k int) float64 {
 	return p.Probability(k, l.of(client).weights.Shares())
 }
 
-// words implements lens.
-func (l *ofmsftLens) words() (secagg.Fixed, int) {
+func (l *ofmsftLens) form() form {
 	s := ofmsft.StepSum(l.params, l.model, len(l.job.Parties)-1)
-	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, s.N
+	return form{fixed: secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, n: s.N, model: l.model}
 }
 
-// learned implements lens: a step is over the newest rows, as many as a window has.
+// learned returns the rows of a window: a step is over the newest rows, as many as a window has.
 func (l *ofmsftLens) learned(client int) (from, to int) {
 	c := l.of(client)
 	rows := l.params.Window + l.params.RoundsOf(min(max(c.round, 0), l.params.Uploads()-1)) - 1
 	return max(0, c.taken-rows), c.taken
 }
 
-// taken implements lens.
-func (l *ofmsftLens) taken(client int) int { return l.of(client).taken }
-
-// rebuild implements lens.
 func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error) {
 	n := l.now[l.model]
 	if n == nil {
@@ -258,31 +252,24 @@ func (l *ofmsftLens) label(client int, n *ofmsft.Runner, x, v []float64) float64
 // floatsMin returns where the smallest value is.
 func floatsMin(list []float64) int { return slices.Index(list, slices.Min(list)) }
 
-// update implements lens: the gradient of the network whose steps are added.
-func (l *ofmsftLens) update(x []float64, y float64) ([]float64, int) {
+// update returns the gradient of the network whose steps are added.
+func (l *ofmsftLens) update(x []float64, y float64) []float64 {
 	n := l.now[l.model]
 	label, err := l.params.ScaleLabel(1, y)
 	if n == nil || err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
-		return nil, 0
+		return nil
 	}
 	gradient := n.Gradient(l.x, []float64{label})
 	v := make([]float64, len(gradient))
 	for i, g := range gradient {
 		v[i] = float64(g)
 	}
-	return v, len(v)
+	return v
 }
 
-// moves implements lens.
-func (l *ofmsftLens) moves() int { return 1 }
-
-// moved implements lens.
-func (l *ofmsftLens) moved(_ *gathered, total []float64) []float64 { return total }
-
-// models implements lens.
 func (l *ofmsftLens) models() int { return len(l.params.Models) }
 
-// seen implements lens: a choice is said once a round, before any vector.
+// seen returns what the client stores: a choice is said once a round, before any vector.
 func (l *ofmsftLens) seen(client int, _ []float64) []int {
 	c := l.of(client)
 	list := c.chosen
@@ -290,7 +277,6 @@ func (l *ofmsftLens) seen(client int, _ []float64) []int {
 	return list
 }
 
-// suits implements lens.
 func (l *ofmsftLens) suits(losses []float64, x []float64, y float64) bool {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
@@ -305,7 +291,7 @@ func (l *ofmsftLens) suits(losses []float64, x []float64, y float64) bool {
 	return true
 }
 
-// loss implements lens: the mean over the networks that went over a link.
+// loss is the mean over the networks that went over a link.
 func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
@@ -324,7 +310,7 @@ func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	return sum / float64(max(n, 1)), n > 0
 }
 
-// tangent implements lens: the derivatives of the smallest network's loss, by which one step of so much would lower
+// tangent returns the derivatives of the smallest network's loss, by which one step of so much would lower
 // it by one.
 func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
 	smallest := -1
@@ -339,6 +325,5 @@ func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
 	before := l.model
 	l.model = smallest
 	defer func() { l.model = before }()
-	v, _ := l.update(x, y)
-	return v, 1
+	return l.update(x, y), 1
 }

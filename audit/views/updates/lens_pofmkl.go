@@ -113,33 +113,29 @@ func newPOFMKLLens(p pofmkl.Params, columns, clients int) (lens, error) {
 	return l, nil
 }
 
-// told implements lens.
-func (l *pofmklLens) told(client int, kind string, round int, body []byte) error {
-	if kind != pofmkl.KindModel {
+func (l *pofmklLens) heard(m *message) error {
+	if !m.down || m.kind != pofmkl.KindModel {
 		return nil
 	}
-	if len(body) != 8*len(l.theta) || round < 0 || round >= l.params.Uploads() {
-		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(body), round+1, 8*len(l.theta),
+	if len(m.body) != 8*len(l.theta) || m.round < 0 || m.round >= l.params.Uploads() {
+		return fmt.Errorf("a theta of %d bytes in round %d, want %d in one of %d", len(m.body), m.round+1, 8*len(l.theta),
 			l.params.Uploads())
 	}
-	if round != l.round {
-		l.round, l.inVector = round, l.params.Moved(round)
+	if m.round != l.round {
+		l.round, l.inVector = m.round, l.params.Moved(m.round)
 	}
 	for i := range l.theta {
-		l.theta[i] = math.Float64frombits(binary.LittleEndian.Uint64(body[8*i:]))
+		l.theta[i] = math.Float64frombits(binary.LittleEndian.Uint64(m.body[8*i:]))
 	}
-	l.rows[client] += federated.RoundsOf(round, l.params.Rounds, l.params.RoundsPerUpload)
-	l.latest[client] = round
+	l.rows[m.client] += federated.RoundsOf(m.round, l.params.Rounds, l.params.RoundsPerUpload)
+	l.latest[m.client] = m.round
 	return nil
 }
 
-// said implements lens.
-func (l *pofmklLens) said(int, string, []byte) error { return nil }
-
-// words implements lens.
-func (l *pofmklLens) words() (secagg.Fixed, int) {
-	s := pofmkl.UpdateSum(l.params, l.clients)
-	return secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, 2 * l.params.Features * len(l.inVector)
+func (l *pofmklLens) form() form {
+	s, block := pofmkl.UpdateSum(l.params, l.clients), 2*l.params.Features
+	return form{fixed: secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, n: block * len(l.inVector), block: block,
+		moves: l.params.Chosen, whole: l.whole}
 }
 
 // whole puts a vector's kernels into their places among all, where it has those of a common bin alone.
@@ -158,14 +154,10 @@ func (l *pofmklLens) whole(v []float64) []float64 {
 // alike reports whether all clients draw all bins with one probability, which all then know.
 func (l *pofmklLens) alike() bool { return l.params.Explore == 1 && len(l.params.Explores) == 0 }
 
-// learned implements lens.
 func (l *pofmklLens) learned(client int) (from, to int) {
 	to = l.rows[client]
 	return to - federated.RoundsOf(l.latest[client], l.params.Rounds, l.params.RoundsPerUpload), to
 }
-
-// taken implements lens.
-func (l *pofmklLens) taken(client int) int { return l.rows[client] }
 
 // block returns the sines and cosines of a kernel in a vector, and whether there is anything.
 func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
@@ -187,10 +179,8 @@ func (l *pofmklLens) block(v []float64, k int) (attack.Pairs, bool) {
 	return p, false
 }
 
-// rebuild implements lens: a client's kernels are of one row, unless it uploads several; those of a total each by
-// themselves.
+// rebuild takes a client's kernels to be of one row, unless it uploads several, and a total's each by themselves.
 func (l *pofmklLens) rebuild(ctx context.Context, _ *gathered, client int, v []float64) ([]rebuiltRow, error) {
-	v = l.whole(v)
 	var all []attack.Pairs
 	var kernels []int
 	for k := range l.design {
@@ -272,28 +262,21 @@ func (l *pofmklLens) label(r *attack.Rebuilt, kernels []int) float64 {
 	return p.LabelLow + y*(p.LabelHigh-p.LabelLow)
 }
 
-// update implements lens: the row's features, kernel by kernel.
-func (l *pofmklLens) update(x []float64, _ float64) ([]float64, int) {
+// update returns the row's features, kernel by kernel.
+func (l *pofmklLens) update(x []float64, _ float64) []float64 {
 	if l.features.Set(1, x) != nil {
-		return nil, 0
+		return nil
 	}
 	var v []float64
 	for k := range l.design {
 		v = append(v, l.features.Kernel(k)...)
 	}
-	return v, 2 * l.params.Features
+	return v
 }
 
-// moves implements lens.
-func (l *pofmklLens) moves() int { return l.params.Chosen }
-
-// moved implements lens.
-func (l *pofmklLens) moved(_ *gathered, total []float64) []float64 { return l.whole(total) }
-
-// models implements lens.
 func (l *pofmklLens) models() int { return l.params.Kernels() }
 
-// seen implements lens: the kernels that a vector moves. Those of a common bin are no choice of the client.
+// seen returns the kernels that a vector moves. Those of a common bin are no choice of the client.
 func (l *pofmklLens) seen(_ int, v []float64) []int {
 	if l.params.CommonBin {
 		return nil
@@ -307,7 +290,6 @@ func (l *pofmklLens) seen(_ int, v []float64) []int {
 	return list
 }
 
-// suits implements lens.
 func (l *pofmklLens) suits(losses []float64, x []float64, y float64) bool {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.features.Set(1, x) != nil {
@@ -320,7 +302,7 @@ func (l *pofmklLens) suits(losses []float64, x []float64, y float64) bool {
 	return true
 }
 
-// loss implements lens: that of the mean of all kernels. Theta is zero at first.
+// loss is of the mean of all kernels. Theta is zero at first.
 func (l *pofmklLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.features.Set(1, x) != nil {
@@ -334,9 +316,8 @@ func (l *pofmklLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	return (prediction - label) * (prediction - label), true
 }
 
-// tangent implements lens.
 func (l *pofmklLens) tangent(x []float64, y float64) ([]float64, float64) {
-	z, _ := l.update(x, y)
+	z := l.update(x, y)
 	label, err := l.params.ScaleLabel(1, y)
 	if z == nil || err != nil {
 		return nil, 0

@@ -23,41 +23,79 @@ type gathered struct {
 	members []int          // parties whose vectors are in the total, ascending
 	vectors map[int][]byte // by party: its words as they came, masked or not
 	total   []byte         // words; nil: it did not open
-	decode  func(words []byte) []float64
+	form    form
 }
 
 // lens knows the vectors and messages of one algorithm over clients: what a server could do with them. Parties are
-// named by their index in the contract.
+// named by their index in the contract. What only some algorithms have is in form, fitted and chooser.
 type lens interface {
-	// told takes what the server told a client in a round.
-	told(client int, kind string, round int, body []byte) error
-	// said takes what a client answered.
-	said(client int, kind string, body []byte) error
-	// words says how the vectors of the sum that follows are encoded.
-	words() (secagg.Fixed, int)
+	// heard takes a message between the server and a client.
+	heard(m *message) error
+	// form says what the vectors of the sum that follows are.
+	form() form
 	// rebuild works out rows that a vector of a client, or a total, is of; client is -1 for a total.
 	rebuild(ctx context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error)
-	// learned returns the numbers of the client's rows that its vector in the sum under way is of, from 0.
+	// learned returns the numbers of the client's rows, from 0, that its vector in the sum under way is of. The client
+	// has learned all before to.
 	learned(client int) (from, to int)
-	// taken returns how many rows a client has learned so far.
-	taken(client int) int
-	// update returns what the vector of a row is made of in the sum under way, by blocks of so many numbers, each up
-	// to a factor of its own; nil when it is not known.
-	update(x []float64, y float64) (v []float64, block int)
-	// moves returns how many of these blocks one vector has.
-	moves() int
-	// moved returns a total less what the server knows to be in it.
-	moved(s *gathered, total []float64) []float64
-	// models returns what there is to choose from, and their names in words; 0: there is no choice.
+	// update returns what the vector of a row is made of in the sum under way, each block up to a factor of its own; nil
+	// when it is not known.
+	update(x []float64, y float64) []float64
+}
+
+// fitted is a lens that knows the model, before any row and as it is now.
+type fitted interface {
+	// loss is the first or last model's at a row; false when the model is not known.
+	loss(last bool, x []float64, y float64) (float64, bool)
+	// tangent returns what the last model is linear in at a row, and what it misses there; nil when it is not known.
+	tangent(x []float64, y float64) (features []float64, miss float64)
+}
+
+// chooser is a lens of clients that choose among several models.
+type chooser interface {
+	// models returns how many there are.
 	models() int
 	// seen returns which models a client took or moved in a sum or round, as its server sees it; nil: it was no choice.
 	seen(client int, v []float64) []int
 	// suits adds to the losses of the models at a row; false when the models are not known.
 	suits(losses []float64, x []float64, y float64) bool
-	// first and last are the model before any row and as it is now: its loss at a row, and for the control what it is
-	// linear in and misses.
-	loss(last bool, x []float64, y float64) (float64, bool)
-	tangent(x []float64, y float64) (features []float64, miss float64)
+}
+
+// message is what a server sent a client in a round, or what the client answered.
+type message struct {
+	client int
+	down   bool // the server sent it
+	kind   string
+	round  int // of what the server sent
+	body   []byte
+}
+
+// form is what the vectors of a sum are. With fixed and n alone a vector is the numbers of one model in their order,
+// all of one block, and the server knows none of them.
+type form struct {
+	fixed secagg.Fixed
+	n     int                         // words
+	model int                         // which model they are of: only totals of one are compared with each other
+	block int                         // numbers of a block
+	moves int                         // blocks that one vector has
+	whole func(v []float64) []float64 // puts the n numbers into their places in the model
+	known func(client int) []float64  // what the server sent a client of its vector
+}
+
+// decode returns the numbers of a vector or total; nil when its words are too few.
+func (f *form) decode(words []byte) []float64 {
+	if f.n == 0 || len(words) < 8*f.n {
+		return nil
+	}
+	list, values := make([]uint64, f.n), make([]float64, f.n)
+	for i := range list {
+		list[i] = binary.LittleEndian.Uint64(words[8*i:])
+	}
+	f.fixed.Decode(values, list)
+	if f.whole != nil {
+		return f.whole(values)
+	}
+	return values
 }
 
 // rebuiltRow is a row, in the units of its stream, and its label, NaN when that does not follow.
@@ -186,29 +224,23 @@ func (g *gathering) take(ctx context.Context, rec *transcript.Record) error {
 	case rec.Kind == cohort.KindSurvivors:
 		g.told[rec.Peer] = true
 	default:
-		// Takes what a server told, or a client answered.
-		down := (rec.Type == transcript.TypeSent) == (g.Party == g.server)
-		client := rec.Peer
+		m := message{client: rec.Peer, kind: rec.Kind, body: body,
+			down: (rec.Type == transcript.TypeSent) == (g.Party == g.server)}
 		if g.Party != g.server {
-			client = g.Party
+			m.client = g.Party
 		}
-		if g.lens == nil || !slices.Contains(g.clients, client) {
+		if g.lens == nil || !slices.Contains(g.clients, m.client) {
 			return nil
 		}
-		if !down {
-			g.blindTo = errors.Join(g.blindTo, g.lens.said(client, rec.Kind, body))
-			return nil
+		if m.down {
+			if err := g.end(ctx); err != nil || len(body) < evidence.RoundHead {
+				return err
+			}
+			m.round, m.body = int(binary.BigEndian.Uint32(body)), body[evidence.RoundHead:]
 		}
-		if err := g.end(ctx); err != nil {
-			return err
-		}
-		if len(body) < evidence.RoundHead {
-			return nil
-		}
-		if err := g.lens.told(client, rec.Kind, int(binary.BigEndian.Uint32(body)), body[evidence.RoundHead:]); err != nil {
+		if err := g.lens.heard(&m); err != nil {
 			g.blindTo = errors.Join(g.blindTo, err)
 		}
-		return nil
 	}
 	return nil
 }
@@ -297,21 +329,11 @@ func (g *gathering) end(ctx context.Context) error {
 	if g.done == nil {
 		return nil
 	}
-	var fixed secagg.Fixed
-	n := len(s.total) / 8
-	if g.blindness() == nil {
-		fixed, n = g.lens.words()
+	if g.lens != nil {
+		s.form = g.lens.form()
 	}
-	s.decode = func(words []byte) []float64 {
-		if n == 0 || len(words) < 8*n {
-			return nil
-		}
-		list, values := make([]uint64, n), make([]float64, n)
-		for i := range list {
-			list[i] = binary.LittleEndian.Uint64(words[8*i:])
-		}
-		fixed.Decode(values, list)
-		return values
+	if g.blindness() != nil {
+		s.form = form{n: len(s.total) / 8, model: s.form.model}
 	}
 	return g.done(ctx, s)
 }

@@ -3,10 +3,13 @@
 package updates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/evidence"
@@ -95,6 +98,8 @@ func Attack(
 // victims collects what the attacks on a server's clients have found.
 type victims struct {
 	*gathering
+	chooser chooser // nil where clients choose nothing
+	models  int     // that they choose among
 	ranges  attack.Ranges
 	ranged  bool
 	most    int            // vectors that are attacked
@@ -120,11 +125,10 @@ type victims struct {
 
 // keptTotal is a total with what was known when it opened.
 type keptTotal struct {
-	kind    int // totals of one model are compared with each other
+	form    form
 	moved   []float64
 	members []int
 	updates map[int][]float64 // by member, where its rows are known
-	block   int
 }
 
 func newVictims(g *gathering) *victims {
@@ -132,6 +136,9 @@ func newVictims(g *gathering) *victims {
 		known: make(map[int][]float64)}
 	if v.most <= 0 {
 		v.most = evidence.DefaultRows
+	}
+	if c, ok := g.lens.(chooser); ok {
+		v.chooser, v.models = c, c.models()
 	}
 	for _, s := range g.In.Streams {
 		if s != nil {
@@ -165,7 +172,7 @@ func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
 // take attacks a sum that has ended.
 func (v *victims) take(ctx context.Context, s *gathered) error {
 	if v.blindness() != nil {
-		if total := s.decode(s.total); total != nil {
+		if total := s.form.decode(s.total); total != nil {
 			v.compare(s, total)
 		}
 		return nil
@@ -177,13 +184,14 @@ func (v *victims) take(ctx context.Context, s *gathered) error {
 			}
 		}
 		if s.vectors[c] != nil || slices.Contains(s.members, c) {
-			v.suit(c)
+			x, y := v.rowsOf(c)
+			v.suit(v.suits, c, x, y)
 		}
 	}
 	if s.total == nil || len(s.members) == 0 {
 		return nil
 	}
-	total := s.decode(s.total)
+	total := s.form.decode(s.total)
 	if total == nil {
 		return nil
 	}
@@ -214,15 +222,15 @@ func (v *victims) take(ctx context.Context, s *gathered) error {
 
 // attackVector attacks one client's vector as if nothing protected it, and the rows in it without masks, for control.
 func (v *victims) attackVector(ctx context.Context, s *gathered, client int, words []byte) error {
-	values := s.decode(words)
+	values := s.form.decode(words)
 	if values == nil {
 		return nil
 	}
-	if models := v.lens.models(); models > 0 {
+	if v.chooser != nil {
 		if v.seen[client] == nil {
-			v.seen[client] = make([]float64, models)
+			v.seen[client] = make([]float64, v.models)
 		}
-		for _, k := range v.lens.seen(client, values) {
+		for _, k := range v.chooser.seen(client, values) {
 			v.seen[client][k]++
 		}
 	}
@@ -244,28 +252,28 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 	}
 	v.vectors = append(v.vectors, t)
 	for _, r := range rows { // who has a row and its label knows what suits it
-		losses := make([]float64, v.lens.models())
-		if r.proved && !math.IsNaN(r.y) && len(losses) > 0 && v.lens.suits(losses, r.x, min(max(r.y, v.ranges.LabelLow),
-			v.ranges.LabelHigh)) {
-			lower(v.known, client, losses)
+		if r.proved && !math.IsNaN(r.y) {
+			y := min(max(r.y, v.ranges.LabelLow), v.ranges.LabelHigh)
+			v.suit(v.known, client, [][]float64{r.x}, []float64{y})
 		}
 	}
 	if !evidence.Protected(v.class) || len(x) == 0 || len(v.plain) >= 256 {
 		return nil
 	}
-	bare, block := v.lens.update(x[len(x)-1], y[len(y)-1])
+	bare := v.lens.update(x[len(x)-1], y[len(y)-1])
 	if bare == nil {
 		return nil
 	}
+	block := cmp.Or(s.form.block, len(bare))
 	blocks := len(bare) / block
 	at := len(v.plain) % blocks // a client moves a part of the model
 	for i := range bare {
-		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= v.lens.moves() {
+		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= cmp.Or(s.form.moves, 1) {
 			bare[i] = 0
 		}
 	}
-	for i, w := range v.lens.moved(&gathered{members: []int{client}}, make([]float64, len(bare))) {
-		bare[i] -= w
+	if s.form.known != nil {
+		floats.Add(bare, s.form.known(client))
 	}
 	for c, to := range map[int]*[]attack.Trial{client: &v.plain, -1: &v.single} {
 		rows, err := v.lens.rebuild(ctx, &gathered{members: []int{client}}, c, bare)
@@ -289,56 +297,40 @@ func trialOf(rows []rebuiltRow, x [][]float64, y []float64) attack.Trial {
 	return t
 }
 
-// suit adds to what suits a client by the rows that it has just learned.
-func (v *victims) suit(client int) {
-	models := v.lens.models()
-	if models == 0 {
+// suit takes the models' losses at rows off what suits a client.
+func (v *victims) suit(of map[int][]float64, client int, x [][]float64, y []float64) {
+	if v.chooser == nil || len(x) == 0 {
 		return
 	}
-	x, y := v.rowsOf(client)
-	if len(x) == 0 {
-		return
-	}
-	losses := make([]float64, models)
+	losses := make([]float64, v.models)
 	for j := range x {
-		if !v.lens.suits(losses, x[j], y[j]) {
+		if !v.chooser.suits(losses, x[j], y[j]) {
 			return // not all networks have gone over a link yet
 		}
 	}
-	lower(v.suits, client, losses)
-}
-
-// lower takes losses off what suits a client.
-func lower(of map[int][]float64, client int, losses []float64) {
 	if of[client] == nil {
-		of[client] = make([]float64, len(losses))
+		of[client] = make([]float64, v.models)
 	}
-	for k, l := range losses {
-		of[client][k] -= l
-	}
+	floats.Sub(of[client], losses)
 }
 
 // compare holds a total against those before it.
 func (v *victims) compare(s *gathered, total []float64) {
-	now := keptTotal{members: s.members, moved: total, updates: make(map[int][]float64), kind: len(total)}
-	if l, ok := v.lens.(*ofmsftLens); ok {
-		now.kind = l.model
-	}
-	known := v.blindness() == nil
-	if known {
-		now.moved = v.lens.moved(s, total)
-	}
+	now := keptTotal{form: s.form, members: s.members, moved: total, updates: make(map[int][]float64)}
 	for _, c := range s.members {
-		if !known {
+		if v.blindness() != nil {
 			break
 		}
+		if s.form.known != nil {
+			floats.Sub(now.moved, s.form.known(c))
+		}
 		if x, y := v.rowsOf(c); len(x) == 1 {
-			now.updates[c], now.block = v.lens.update(x[0], y[0])
+			now.updates[c] = v.lens.update(x[0], y[0])
 		}
 	}
 	for i := len(v.last) - 1; i >= 0; i-- {
 		before := &v.last[i]
-		if before.kind != now.kind || len(before.moved) != len(now.moved) {
+		if before.form.n != now.form.n || before.form.model != now.form.model || len(before.moved) != len(now.moved) {
 			continue
 		}
 		if slices.Equal(before.members, now.members) {
@@ -356,18 +348,17 @@ func (v *victims) compare(s *gathered, total []float64) {
 			continue
 		}
 		v.apart++
-		if len(v.pairs) >= mostPairs || len(v.pairs)*len(total) > mostNumbers {
+		if len(v.pairs) >= mostPairs || len(v.pairs)*now.form.n > mostNumbers {
 			continue
 		}
 		with, without := before, &now
 		if second {
 			with, without = &now, before
 		}
-		p := attack.TotalPair{Client: client, Update: with.updates[client], Block: with.block,
-			Difference: slices.Clone(with.moved), Total: with.moved}
-		for j, w := range without.moved {
-			p.Difference[j] -= w
-		}
+		p := attack.TotalPair{Client: client, Update: with.updates[client], Total: with.moved,
+			Difference: slices.Clone(with.moved)}
+		p.Block = cmp.Or(with.form.block, len(p.Update))
+		floats.Sub(p.Difference, without.moved)
 		v.pairs = append(v.pairs, p)
 	}
 	v.last = append(v.last, now)
