@@ -76,6 +76,7 @@ type examiner struct {
 	rules    *rules.Rules
 	conform  following
 	served   *clients.Conformer // conform, in jobs over clients; else nil
+	secrets  secrets
 	fresh    *freshness
 	ready    *readiness // of a sealed job; else nil
 	aligned  *alignment // of a job that aligns; else nil
@@ -217,9 +218,7 @@ func (x *examiner) prepare(file io.Reader) error {
 	}
 	x.ready = newReadiness(c, x.found)
 	x.aligned = newAlignment(c, h.Self, x.found)
-	x.fresh = newFreshness(file, x.source.Payload)
-	x.fresh.secrets.served = x.served != nil
-	x.fresh.secrets.aligns = c.Job.Task == contract.TaskAlign
+	x.secrets, x.fresh = x.newSecrets(), newFreshness(recordsIn(file))
 	x.tails.before = make([]uint64, len(ids))
 	x.gaps = gaps{self: h.Self, confirmed: make([]bool, len(ids)), one: x.served != nil}
 	checkTreesOf(c, x.found)
@@ -344,7 +343,9 @@ func (x *examiner) take(r *transcript.Record) {
 	if repeats := x.ready.take(r); rule != nil && !repeats {
 		rule.Learn(r)
 	}
-	x.fresh.take(r)
+	if h, ok := x.secrets.of(r); ok {
+		x.fresh.take(h)
+	}
 	if r.Kind == contract.KindShards && r.Type.Frame() {
 		if all := x.out.Shards; len(all) > 0 && (all[0].Session != r.Session || len(all) > 2*len(x.names)) {
 			x.out.Shards = nil

@@ -122,10 +122,30 @@ func (s *secrets) key(r *transcript.Record) keys.Hash {
 	return sha256.Sum256(message[:publicKeySize])
 }
 
-// freshness looks for payloads that come twice: a filter finds candidates while the transcript is read,
-// and a second reading confirms them.
+// each reads a transcript again, up to so many records, and calls f with everything that must be fresh.
+func (s secrets) each(
+	ctx context.Context, source *evidence.Source, records uint64, f func(r *transcript.Record, h keys.Hash),
+) error {
+	again, err := source.Reread()
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	var r transcript.Record
+	for range records {
+		if err := again.Next(ctx, &r); err != nil {
+			return err
+		}
+		if h, ok := s.of(&r); ok {
+			f(&r, h)
+		}
+	}
+	return nil
+}
+
+// freshness looks for what comes twice in one transcript or several: a filter finds candidates in a first reading, and
+// a second one confirms them.
 type freshness struct {
-	secrets    secrets
 	seen       bloom
 	candidates map[keys.Hash]firstMet
 	dropped    uint64 // candidates for which there was no room
@@ -134,14 +154,14 @@ type freshness struct {
 
 // firstMet is where a candidate was met first.
 type firstMet struct {
+	part   int // which transcript
 	record uint64
 	known  bool
 }
 
-// newFreshness prepares for a transcript in a file or in memory, of which the size is asked.
-func newFreshness(file io.Reader, payload func(sum [32]byte) ([]byte, error)) *freshness {
-	return &freshness{secrets: secrets{payload: payload}, seen: newBloom(recordsIn(file)),
-		candidates: make(map[keys.Hash]firstMet)}
+// newFreshness prepares for transcripts of so many records.
+func newFreshness(records int64) *freshness {
+	return &freshness{seen: newBloom(records), candidates: make(map[keys.Hash]firstMet)}
 }
 
 // recordsIn returns how many records a file can have; a guess when it does not say how large it is.
@@ -157,12 +177,8 @@ func recordsIn(file io.Reader) int64 {
 	return unknownRecords
 }
 
-// take looks at a record while the transcript is first read.
-func (f *freshness) take(r *transcript.Record) {
-	h, ok := f.secrets.of(r)
-	if !ok {
-		return
-	}
+// take takes a secret in the first reading.
+func (f *freshness) take(h keys.Hash) {
 	f.checked++
 	if !f.seen.add(h) {
 		return
@@ -174,38 +190,35 @@ func (f *freshness) take(r *transcript.Record) {
 	}
 }
 
+// again takes a secret in the second reading, and returns where it was met before, if it was.
+func (f *freshness) again(h keys.Hash, part int, record uint64) (before firstMet, met bool) {
+	before, candidate := f.candidates[h]
+	if candidate && !before.known {
+		f.candidates[h] = firstMet{part, record, true}
+	}
+	return before, before.known
+}
+
 // confirm reads the transcript again, up to the last record that verified, if anything may have come
 // twice.
 func (x *examiner) confirm(ctx context.Context) error {
 	if len(x.fresh.candidates) == 0 {
 		return nil
 	}
-	again, err := x.source.Reread()
-	if err != nil {
-		return err
-	}
-	defer again.Close()
-	var r transcript.Record
-	s := &x.fresh.secrets
-	s.session, s.told, s.passed, s.first = 0, rules.Moment{}, rules.Passed{}, nil
-	for n := uint64(0); n < x.out.Verified; n++ {
-		if err := again.Next(ctx, &r); err != nil {
-			return err
-		}
-		if h, ok := x.fresh.secrets.of(&r); ok {
-			x.repeated(&r, h)
-		}
-	}
-	return nil
+	return x.newSecrets().each(ctx, x.source, x.out.Verified, x.repeated)
+}
+
+// newSecrets prepares to list what must be fresh in the transcript.
+func (x *examiner) newSecrets() secrets {
+	return secrets{payload: x.source.Payload, served: x.served != nil,
+		aligns: x.in.Contract.Job.Task == contract.TaskAlign}
 }
 
 // repeated notes a candidate that is met again.
 func (x *examiner) repeated(r *transcript.Record, h keys.Hash) {
-	before, candidate := x.fresh.candidates[h]
+	before, met := x.fresh.again(h, 0, r.Number)
 	switch {
-	case !candidate:
-	case !before.known:
-		x.fresh.candidates[h] = firstMet{record: r.Number, known: true}
+	case !met:
 	case r.Class == contract.ClassMasked:
 		x.found.Leak(finding.CheckMasks, "mask reused: record %d (operation %d of session %d, %s, %s) has "+
 			"the payload of record %d: whoever has both subtracts them and the masks cancel",

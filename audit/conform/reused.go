@@ -18,13 +18,6 @@ type Part struct {
 	Name string // such as "shard 3", in a report
 }
 
-// metIn is where a candidate was met first.
-type metIn struct {
-	part   int
-	record uint64
-	known  bool
-}
-
 // Reused looks for masked payloads and session keys that are the same in two transcripts of a party. What comes twice
 // in one of them is for Examine to find.
 func Reused(ctx context.Context, in *evidence.Input, party string, parts []Part) ([]finding.Check, error) {
@@ -32,30 +25,26 @@ func Reused(ctx context.Context, in *evidence.Input, party string, parts []Part)
 	for _, p := range parts {
 		records += int64(p.Verified)
 	}
-	seen, candidates := newBloom(records), make(map[keys.Hash]metIn)
-	checked, dropped := 0, 0
-	err := eachSecret(ctx, parts, func(_ int, _ *transcript.Record, h keys.Hash) {
-		checked++
-		switch {
-		case !seen.add(h):
-		case len(candidates) < maxCandidates:
-			candidates[h] = metIn{}
-		default:
-			dropped++
+	fresh := newFreshness(records)
+	each := func(f func(at int, r *transcript.Record, h keys.Hash)) error {
+		for at, p := range parts {
+			s := secrets{payload: p.Source.Payload}
+			err := s.each(ctx, p.Source, p.Verified, func(r *transcript.Record, h keys.Hash) { f(at, r, h) })
+			if err != nil {
+				return err
+			}
 		}
-	})
-	if err != nil {
+		return nil
+	}
+	if err := each(func(_ int, _ *transcript.Record, h keys.Hash) { fresh.take(h) }); err != nil {
 		return nil, err
 	}
 	found := finding.NewSet()
 	found.Party = party
-	if len(candidates) > 0 {
-		err = eachSecret(ctx, parts, func(at int, r *transcript.Record, h keys.Hash) {
-			before, ok := candidates[h]
-			switch {
-			case !ok || before.known && before.part == at:
-			case !before.known:
-				candidates[h] = metIn{part: at, record: r.Number, known: true}
+	if len(fresh.candidates) > 0 {
+		err := each(func(at int, r *transcript.Record, h keys.Hash) {
+			switch before, met := fresh.again(h, at, r.Number); {
+			case !met || before.part == at:
 			case r.Kind == contract.KindSessionKey:
 				found.Fail(finding.CheckSessions, "%s, record %d: the session key %s is that of %s, record %d: keys must be "+
 					"fresh in every session and at every party", parts[at].Name, r.Number,
@@ -70,38 +59,14 @@ func Reused(ctx context.Context, in *evidence.Input, party string, parts []Part)
 			return nil, err
 		}
 	}
-	if dropped > 0 {
+	if fresh.dropped > 0 {
 		found.Skip(finding.CheckMasks, "%s could not be compared with all others: there are too many in all transcripts",
-			wording.Count(dropped, "payload"))
+			wording.Count(fresh.dropped, "payload"))
 	}
-	checks := []finding.Check{found.Check(finding.CheckMasks, "no two of "+wording.Count(checked, "masked payload")+
+	checks := []finding.Check{found.Check(finding.CheckMasks, "no two of "+wording.Count(fresh.checked, "masked payload")+
 		" and session keys in "+wording.Count(len(parts), "transcript")+" of the job and its shards are equal")}
 	if found.Has(finding.CheckSessions) {
 		checks = append(checks, found.Check(finding.CheckSessions, ""))
 	}
 	return checks, nil
-}
-
-// eachSecret reads transcripts again, as far as they verify, and calls f with everything that must be fresh.
-func eachSecret(ctx context.Context, parts []Part, f func(at int, r *transcript.Record, h keys.Hash)) error {
-	for at, p := range parts {
-		again, err := p.Source.Reread()
-		if err != nil {
-			return err
-		}
-		s, r := secrets{payload: p.Source.Payload}, transcript.Record{}
-		for range p.Verified {
-			if err = again.Next(ctx, &r); err != nil {
-				break
-			}
-			if h, ok := s.of(&r); ok {
-				f(at, &r, h)
-			}
-		}
-		again.Close()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
