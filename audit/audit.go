@@ -42,16 +42,11 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	a.consented()
 	a.approvals()
 	a.parameters(a.in.MinContributors)
-	// Reads every transcript by itself and against the others.
-	for i := range a.in.Sources {
-		a.in.Begin("reading transcripts", a.in.Sources[i].Path)
-		e, err := conform.Examine(ctx, &a.in, &a.in.Sources[i])
-		if err != nil {
-			return nil, err
-		}
-		a.exams = append(a.exams, e)
+	if err := a.read(ctx); err != nil {
+		return nil, err
+	}
+	for _, e := range a.exams {
 		a.report.Transcripts = append(a.report.Transcripts, e.Transcript)
-		a.report.Checks = append(a.report.Checks, e.Checks...)
 		a.report.Egress = append(a.report.Egress, e.Egress...)
 		if e.Federation != nil {
 			a.report.Federations = append(a.report.Federations, *e.Federation)
@@ -61,10 +56,6 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 		}
 	}
 	a.alone()
-	if len(a.exams) > 1 {
-		a.in.Begin("comparing transcripts with each other", "")
-		a.report.Checks = append(a.report.Checks, conform.Cross(ctx, &a.in, a.exams)...)
-	}
 	if err := a.attack(ctx); err != nil {
 		return nil, err
 	}
@@ -78,11 +69,42 @@ func Run(ctx context.Context, in *evidence.Input) (*finding.Report, error) {
 	return a.report, nil
 }
 
-// auditor looks at the transcripts of one job, and puts what it finds into the account.
+// auditor looks at the transcripts of one job, or of the session of one of its shards, and puts what it finds into the
+// account.
 type auditor struct {
 	*account
 	exams  []*conform.Examination
 	shards *sharded // of a job in shards; else nil
+}
+
+// read reads every transcript by itself and against the others.
+func (a *auditor) read(ctx context.Context) error {
+	for i := range a.in.Sources {
+		s := &a.in.Sources[i]
+		a.in.Begin("reading transcripts", s.Path)
+		e, err := conform.Examine(ctx, &a.in, s)
+		if err != nil {
+			return err
+		}
+		a.report.Checks = append(a.report.Checks, e.Checks...)
+		if s.Of == "" || a.placed(e, s.Of) {
+			a.exams = append(a.exams, e)
+		}
+	}
+	if len(a.exams) > 1 {
+		a.in.Begin("comparing transcripts with each other", "")
+		a.report.Checks = append(a.report.Checks, conform.Cross(ctx, &a.in, a.exams)...)
+	}
+	return nil
+}
+
+// exam returns what the transcript of a party shows, the first where there are several; nil where there is none.
+func (a *auditor) exam(party int) *conform.Examination {
+	at := slices.IndexFunc(a.exams, func(e *conform.Examination) bool { return e.Self == party })
+	if at < 0 {
+		return nil
+	}
+	return a.exams[at]
 }
 
 // describe says what the contract is about.
@@ -179,6 +201,19 @@ func (a *auditor) attack(ctx context.Context) error {
 			finding.Check{Name: finding.CheckRows, Verdict: finding.Skipped, Detail: fmt.Sprintf("attacks were to work on "+
 				"%d of %d rows, and they work on %d unless told otherwise: with so few they may find nothing", most, total, usual)})
 	}
+	if err := a.attackViews(ctx, atOnce); err != nil {
+		return err
+	}
+	membership := views.Membership(a.in.Contract)
+	if membership.Verdict == finding.Clean && len(a.unread()) > 0 {
+		membership.Verdict = finding.NotRead
+	}
+	a.report.Attacks = append(a.report.Attacks, membership)
+	return nil
+}
+
+// attackViews attacks what each party saw, at most so many at the same time.
+func (a *auditor) attackViews(ctx context.Context, most int) error {
 	done := make(map[int]bool)
 	var todo []*conform.Examination
 	for _, e := range a.exams {
@@ -187,7 +222,7 @@ func (a *auditor) attack(ctx context.Context) error {
 		}
 	}
 	results := make([]attacked, len(todo))
-	parallel.All(atOnce, len(todo), func(i int) {
+	parallel.All(most, len(todo), func(i int) {
 		r, e := &results[i], todo[i]
 		r.attacks, r.checks, r.err = views.Attack(ctx, &a.in, e.Source, e.Self, e.Transcript.Kept)
 	})
@@ -198,11 +233,6 @@ func (a *auditor) attack(ctx context.Context) error {
 		a.report.Attacks = append(a.report.Attacks, r.attacks...)
 		a.report.Checks = append(a.report.Checks, r.checks...)
 	}
-	membership := views.Membership(a.in.Contract)
-	if membership.Verdict == finding.Clean && len(a.unread()) > 0 {
-		membership.Verdict = finding.NotRead
-	}
-	a.report.Attacks = append(a.report.Attacks, membership)
 	return nil
 }
 
@@ -250,13 +280,17 @@ func (a *auditor) committed() {
 // attackable reports whether a transcript can be attacked: it is of the job and whole, and no other of its party came
 // before. The report says of any other that nothing was tried on it.
 func (a *auditor) attackable(e *conform.Examination, done map[int]bool) bool {
-	if e.Self < 0 || e.Stopped || done[e.Self] {
+	switch {
+	case e.Self >= 0 && !e.Stopped && !done[e.Self]:
+		done[e.Self] = true
+		return true
+	case a.in.Job != nil: // of a shard's session
+		a.note(e.Transcript.Party, finding.Skipped, "no attack was tried on its transcript, which is not whole")
+	default:
 		a.report.NotLookedAt = append(a.report.NotLookedAt, fmt.Sprintf(
 			"What is in the transcript %s: no attack was tried on it, since it is not whole or was read before.", e.Source.Path))
-		return false
 	}
-	done[e.Self] = true
-	return true
+	return false
 }
 
 // attackClients runs the attacks on jobs over clients, on every transcript that verifies: first on those of servers.

@@ -24,6 +24,10 @@
 //
 // Both sides have one package for jobs over columns, whose parties go in lockstep, and one for jobs over clients, where
 // each link goes its own way.
+//
+// The session of a shard is an Input like that of a job: the same auditor reads its transcripts and attacks them. What
+// only shards have is checked beside it, in shards.go: whether every session is there, follows from the job, and was
+// compared by all.
 package audit
 
 import (

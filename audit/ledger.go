@@ -52,15 +52,10 @@ func (a *auditor) whole(party int) bool {
 	if a.shards != nil && !a.shards.whole(party) {
 		return false
 	}
-	for _, e := range a.exams {
-		if e.Self != party {
-			continue
-		}
-		return !slices.ContainsFunc(e.Checks, func(c finding.Check) bool {
-			return (c.Name == finding.CheckComplete || c.Name == finding.CheckSessions) && c.Verdict != finding.Passed
-		})
-	}
-	return false
+	e := a.exam(party)
+	return e != nil && !slices.ContainsFunc(e.Checks, func(c finding.Check) bool {
+		return (c.Name == finding.CheckComplete || c.Name == finding.CheckSessions) && c.Verdict != finding.Passed
+	})
 }
 
 // follows judges a kind of opening.
@@ -85,33 +80,31 @@ func (a *auditor) follows(kind string) finding.Verdict {
 
 // count fills in what the party's transcript says of an opening.
 func (a *auditor) count(l *finding.Learned, party int) {
-	for _, e := range a.exams {
-		if e.Self != party {
+	e := a.exam(party)
+	if e == nil {
+		return
+	}
+	shards := a.shards.of(party)
+	l.Unread = len(shards) == 0 && a.opensInShards(l.Kind)
+	learned := e.Learned
+	for _, one := range shards {
+		learned = append(slices.Clip(learned), one.Learned...)
+	}
+	for _, seen := range learned {
+		if !slices.Contains(evidence.SourcesOf(l.Kind), seen.Kind) {
 			continue
 		}
-		shards := a.shards.of(party)
-		l.Unread = len(shards) == 0 && a.opensInShards(l.Kind)
-		learned := e.Learned
-		for _, one := range shards {
-			learned = append(slices.Clip(learned), one.Learned...)
+		switch {
+		case e.Served && inMessages(a.in.Contract.Job, l.Kind):
+			l.Count += seen.Messages
+		case e.Served:
+			l.Count += seen.ServedValues(len(a.in.Contract.Parties))
+		default:
+			l.Count += seen.Values(l.Kind)
 		}
-		for _, seen := range learned {
-			if !slices.Contains(evidence.SourcesOf(l.Kind), seen.Kind) {
-				continue
-			}
-			switch {
-			case e.Served && inMessages(a.in.Contract.Job, l.Kind):
-				l.Count += seen.Messages
-			case e.Served:
-				l.Count += seen.ServedValues(len(a.in.Contract.Parties))
-			default:
-				l.Count += seen.Values(l.Kind)
-			}
-			if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {
-				l.Contributors = seen.Contributors
-			}
+		if seen.Contributors > 0 && (l.Contributors == 0 || seen.Contributors < l.Contributors) {
+			l.Contributors = seen.Contributors
 		}
-		return
 	}
 }
 

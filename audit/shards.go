@@ -42,10 +42,7 @@ type shardSession struct {
 	generation uint32
 	done       bool
 	have       []*evidence.Generation // by party; nil where its folder has nothing
-	contract   *contract.Contract     // nil where nobody has one that holds
-	exams      []*conform.Examination // by party; nil where there is no transcript
-	checks     []finding.Check
-	attacks    []finding.Attack
+	audit      *auditor               // of its transcripts; without a contract where nobody has one that holds
 	err        error
 }
 
@@ -57,13 +54,7 @@ func (s *shardSession) name() string {
 	return fmt.Sprintf("shard %d, generation %d", s.shard, s.generation)
 }
 
-// note adds what was found of the session.
-func (s *shardSession) note(party string, v finding.Verdict, format string, args ...any) {
-	s.checks = append(s.checks, finding.Check{Name: finding.CheckShards, Party: party, Verdict: v,
-		Detail: fmt.Sprintf(format, args...)})
-}
-
-// auditShards reads all sessions of a job's shards as Run does the job's own, and holds them against the job.
+// auditShards audits all sessions of a job's shards as Run does the job's own, and holds them against the job.
 func (a *auditor) auditShards(ctx context.Context) error {
 	if a.in.Contract.Job.Shards == 0 {
 		return nil
@@ -98,7 +89,7 @@ func (a *auditor) auditShards(ctx context.Context) error {
 		return err
 	}
 	parallel.All(atOnce, len(s.sessions), func(i int) {
-		if one := s.sessions[i]; one.contract != nil {
+		if one := s.sessions[i]; one.audit.in.Contract != nil {
 			one.err = s.examine(ctx, one, width)
 		}
 	})
@@ -117,9 +108,9 @@ func (a *auditor) auditShards(ctx context.Context) error {
 	return nil
 }
 
-// note adds what was found of the shards.
-func (s *sharded) note(party string, v finding.Verdict, format string, args ...any) {
-	s.report.Checks = append(s.report.Checks, finding.Check{Name: finding.CheckShards, Party: party, Verdict: v,
+// note adds what was found of a job's shards, or of a session of one.
+func (a *account) note(party string, v finding.Verdict, format string, args ...any) {
+	a.report.Checks = append(a.report.Checks, finding.Check{Name: finding.CheckShards, Party: party, Verdict: v,
 		Detail: fmt.Sprintf(format, args...)})
 }
 
@@ -139,7 +130,7 @@ func (s *sharded) gather() {
 		if one == nil {
 			one = &shardSession{shard: g.Shard, generation: g.Number,
 				have:  make([]*evidence.Generation, len(s.in.Contract.Parties)),
-				exams: make([]*conform.Examination, len(s.in.Contract.Parties))}
+				audit: &auditor{account: &account{report: new(finding.Report)}}}
 			at, _ := s.place(g.Shard, g.Number)
 			s.sessions = slices.Insert(s.sessions, at, one)
 		}
@@ -202,7 +193,7 @@ func (s *sharded) settle() {
 	for _, one := range s.sessions {
 		for p, list := range s.records {
 			if list != nil && one.have[p] != nil && list[one.shard].Fault == "" && one.generation > list[one.shard].Latest {
-				one.note(s.party(p), finding.Failed, "there is a session of generation %d, and %s has delegated no "+
+				one.audit.note(s.party(p), finding.Failed, "there is a session of generation %d, and %s has delegated no "+
 					"later one than %d", one.generation, s.party(p), list[one.shard].Latest)
 			}
 		}
@@ -212,19 +203,15 @@ func (s *sharded) settle() {
 
 // ended reports whether the transcript of a party's own sessions ends as the job does.
 func (a *auditor) ended(party int) bool {
-	for _, e := range a.exams {
-		if e.Self == party {
-			return slices.ContainsFunc(e.Checks, func(c finding.Check) bool {
-				return c.Name == finding.CheckComplete && c.Verdict == finding.Passed
-			})
-		}
-	}
-	return false
+	e := a.exam(party)
+	return e != nil && slices.ContainsFunc(e.Checks, func(c finding.Check) bool {
+		return c.Name == finding.CheckComplete && c.Verdict == finding.Passed
+	})
 }
 
 // choose takes the contract of a session: all parties have the same.
 func (s *sharded) choose(one *shardSession) {
-	from := -1
+	from, a := -1, one.audit
 	for p, g := range one.have {
 		if g == nil {
 			continue
@@ -232,14 +219,14 @@ func (s *sharded) choose(one *shardSession) {
 		c := g.Contract.Contract()
 		switch {
 		case c == nil:
-			one.note(s.party(p), finding.Failed, "the contract of generation %d does not hold: %s", one.generation, g.Fault)
+			a.note(s.party(p), finding.Failed, "the contract of generation %d does not hold: %s", one.generation, g.Fault)
 		case c.Shard.Index != one.shard || c.Shard.Generation != one.generation:
-			one.note(s.party(p), finding.Failed, "the contract in its folder is that of shard %d, generation %d", c.Shard.Index,
+			a.note(s.party(p), finding.Failed, "the contract in its folder is that of shard %d, generation %d", c.Shard.Index,
 				c.Shard.Generation)
 		case from < 0:
-			from, one.contract = p, c
-		case c.Hash() != one.contract.Hash():
-			one.note(s.party(p), finding.Failed, "the contract of generation %d is another than at %s", one.generation,
+			from, a.in.Contract = p, c
+		case c.Hash() != a.in.Contract.Hash():
+			a.note(s.party(p), finding.Failed, "the contract of generation %d is another than at %s", one.generation,
 				s.party(from))
 		}
 	}
@@ -259,85 +246,56 @@ func (s *sharded) width(ctx context.Context) (float64, error) {
 	return 0, nil
 }
 
-// examine looks at one session as at a job by itself, whose contract must follow from the job's.
+// examine audits one session as a job by itself, whose contract must follow from the job's.
 func (s *sharded) examine(ctx context.Context, one *shardSession, width float64) error {
-	in := s.in.OfShard(one.contract)
-	in.Sigma = width
-	usual := cmp.Or(max(0, in.Rows), evidence.DefaultRows)
-	in.Rows = min(usual, max(fewestShardRows, shardSamples*usual/len(s.cuts)))
-	in.Begin("reading the shards' transcripts", one.name())
-	if err := s.follows(one); err != nil {
+	a := one.audit
+	a.in = s.in.OfShard(a.in.Contract, one.have)
+	usual := cmp.Or(max(0, s.in.Rows), evidence.DefaultRows)
+	a.in.Rows = min(usual, max(fewestShardRows, shardSamples*usual/len(s.cuts)))
+	a.in.Sigma = width
+	s.follows(one)
+	if err := a.read(ctx); err != nil {
 		return err
 	}
-	var exams []*conform.Examination
-	for p, g := range one.have {
-		if g == nil || g.Source == nil {
-			continue
-		}
-		e, err := conform.Examine(ctx, in, g.Source)
-		if err != nil {
-			return err
-		}
-		for _, c := range e.Checks {
-			if c.Party == "" {
-				c.Party = s.party(p)
-			}
-			if one.done || c.Name != finding.CheckComplete || c.Verdict != finding.Skipped { // another one follows
-				one.checks = append(one.checks, c)
-			}
-		}
-		switch {
-		case e.Self < 0:
-		case e.Self != p:
-			one.note(s.party(p), finding.Failed, "its folder has the transcript of %s", s.party(e.Self))
-		default:
-			one.exams[p] = e
-			exams = append(exams, e)
-		}
+	if !one.done { // another one follows
+		a.report.Checks = slices.DeleteFunc(a.report.Checks, func(c finding.Check) bool {
+			return c.Name == finding.CheckComplete && c.Verdict == finding.Skipped
+		})
 	}
-	if len(exams) > 1 {
-		one.checks = append(one.checks, conform.Cross(ctx, in, exams)...)
+	return a.attackViews(ctx, 1)
+}
+
+// placed reports whether a transcript is that of the party in whose folder it lies, and notes where it is another's.
+func (a *auditor) placed(e *conform.Examination, of string) bool {
+	if e.Self >= 0 && e.Transcript.Party != of {
+		a.note(of, finding.Failed, "its folder has the transcript of %s", e.Transcript.Party)
 	}
-	for _, e := range exams {
-		if e.Stopped {
-			one.note(s.party(e.Self), finding.Skipped, "no attack was tried on its transcript, which is not whole")
-			continue
-		}
-		attacks, checks, err := views.Attack(ctx, in, e.Source, e.Self, e.Transcript.Kept)
-		if err != nil {
-			return err
-		}
-		one.attacks, one.checks = append(one.attacks, attacks...), append(one.checks, checks...)
-	}
-	return nil
+	return e.Self >= 0 && e.Transcript.Party == of
 }
 
 // follows checks that a session's contract follows from the job's: its rows, openings and operations.
-func (s *sharded) follows(one *shardSession) error {
-	cut, is := s.cuts[one.shard], one.contract.Shard.Shard
+func (s *sharded) follows(one *shardSession) {
+	a, c := one.audit, one.audit.in.Contract
+	cut, is := s.cuts[one.shard], c.Shard.Shard
 	if is != cut {
-		one.note("", finding.Failed, "the contract of generation %d is of rows %d to %d, and the job's cut gives the shard "+
+		a.note("", finding.Failed, "the contract of generation %d is of rows %d to %d, and the job's cut gives the shard "+
 			"rows %d to %d", one.generation, is.First, is.First+is.Rows, cut.First, cut.First+cut.Rows)
-		return nil
+		return
 	}
 	openings, operations, err := s.in.DiscloseShard(cut)
+	what := differ(operations, c.Operations, describeOperation)
+	what = cmp.Or(what, differ(openings, c.Openings, describeOpening))
 	switch {
 	case errors.Is(err, evidence.ErrNoModel):
-		one.note("", finding.Skipped, "what openings and operations its contract should list was not made again: %v", err)
-		return nil
+		a.note("", finding.Skipped, "what openings and operations its contract should list was not made again: %v", err)
 	case err != nil:
-		one.note("", finding.Failed, "no contract of it can follow from the job's: %v", err)
-		return nil
-	}
-	if what := differ(operations, one.contract.Operations, describeOperation); what != "" {
-		one.note("", finding.Failed, "the contract of generation %d %s", one.generation, what)
-	} else if what := differ(openings, one.contract.Openings, describeOpening); what != "" {
-		one.note("", finding.Failed, "the contract of generation %d %s", one.generation, what)
-	} else {
-		one.note("", finding.Passed, "its contract is under the delegations of all parties, for its part of the job's cut, "+
+		a.note("", finding.Failed, "no contract of it can follow from the job's: %v", err)
+	case what != "":
+		a.note("", finding.Failed, "the contract of generation %d %s", one.generation, what)
+	default:
+		a.note("", finding.Passed, "its contract is under the delegations of all parties, for its part of the job's cut, "+
 			"which has no gap and no overlap, and lists the openings and operations that follow from the job")
 	}
-	return nil
 }
 
 // describeOperation says in a line what a contract lists.
@@ -405,7 +363,7 @@ func (s *sharded) unseen() {
 		}
 		var gone []int
 		for p, list := range s.records {
-			if list != nil && one.exams[p] == nil {
+			if list != nil && one.audit.exam(p) == nil {
 				gone = append(gone, p)
 			}
 		}
@@ -441,14 +399,12 @@ func (s *sharded) generations(shard int) int {
 func (s *sharded) reused(ctx context.Context) error {
 	for p := range s.in.Contract.Parties {
 		var parts []conform.Part
-		for _, e := range s.exams {
-			if e.Self == p && len(parts) == 0 {
-				parts = append(parts, conform.Part{Examination: e, Name: "the job's own transcript"})
-			}
+		if e := s.exam(p); e != nil {
+			parts = append(parts, conform.Part{Examination: e, Name: "the job's own transcript"})
 		}
 		for _, one := range s.sessions {
-			if one.exams[p] != nil {
-				parts = append(parts, conform.Part{Examination: one.exams[p], Name: one.name()})
+			if e := one.audit.exam(p); e != nil {
+				parts = append(parts, conform.Part{Examination: e, Name: one.name()})
 			}
 		}
 		if len(parts) < 2 {
@@ -468,11 +424,12 @@ func (s *sharded) statement(party int) []byte {
 	var list []transcript.ShardSession
 	for i, generation := range s.done {
 		one := s.find(i, generation)
-		if one == nil || one.contract == nil || one.exams[party] == nil {
+		if one == nil || one.audit.exam(party) == nil {
 			return nil
 		}
-		list = append(list, transcript.ShardSession{Shard: one.contract.Shard.Shard, Generation: generation,
-			Contract: one.contract.Hash(), Head: one.exams[party].Head})
+		c := one.audit.in.Contract
+		list = append(list, transcript.ShardSession{Shard: c.Shard.Shard, Generation: generation, Contract: c.Hash(),
+			Head: one.audit.exam(party).Head})
 	}
 	return transcript.ShardStatement(s.in.Contract.Hash(), list)
 }
@@ -530,7 +487,7 @@ func (s *sharded) describe() {
 	for p := range s.in.Contract.Parties {
 		line, sent := finding.ShardsOf{Party: s.party(p)}, make(map[string]map[int]finding.Egress)
 		for _, one := range s.sessions {
-			e := one.exams[p]
+			e := one.audit.exam(p)
 			if e == nil {
 				continue
 			}
@@ -584,9 +541,7 @@ func (s *sharded) whole(party int) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.sessions, func(one *shardSession) bool {
-		return one.done && slices.ContainsFunc(one.exams[party].Checks, func(c finding.Check) bool {
-			return c.Name == finding.CheckComplete && c.Verdict != finding.Passed
-		})
+		return one.done && !one.audit.whole(party)
 	})
 }
 
@@ -597,7 +552,7 @@ func (s *sharded) of(party int) []*conform.Examination {
 		return nil
 	}
 	for _, one := range s.sessions {
-		if e := one.exams[party]; e != nil {
+		if e := one.audit.exam(party); e != nil {
 			list = append(list, e)
 		}
 	}

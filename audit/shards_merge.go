@@ -54,7 +54,7 @@ func (s *sharded) merge() {
 	checks, seen := make(map[key]*alike), []key(nil)
 	shown := make(map[key]finding.Check)
 	for _, one := range s.sessions {
-		for _, c := range one.checks {
+		for _, c := range one.audit.report.Checks {
 			k := key{name: c.Name, party: c.Party, verdict: c.Verdict}
 			if c.Verdict != finding.Passed {
 				k.detail = c.Detail
@@ -82,7 +82,7 @@ func (s *sharded) merge() {
 	in := make(map[key]*shardSession)
 	rows := make(map[key]int)
 	for _, one := range s.sessions {
-		for _, t := range one.attacks {
+		for _, t := range one.audit.report.Attacks {
 			t = s.unfinished(one, t)
 			k := key{name: t.Name, party: t.Party, view: t.View, verdict: t.Verdict}
 			switch t.Verdict {
@@ -125,7 +125,7 @@ func (s *sharded) unfinished(one *shardSession, t finding.Attack) finding.Attack
 		return t
 	}
 	done := s.find(one.shard, s.done[one.shard])
-	if done != nil && slices.ContainsFunc(done.attacks, func(o finding.Attack) bool {
+	if done != nil && slices.ContainsFunc(done.audit.report.Attacks, func(o finding.Attack) bool {
 		return o.Name == t.Name && o.Party == t.Party && o.View == t.View && o.Verdict != finding.Skipped
 	}) {
 		t.Verdict = finding.NotApplicable

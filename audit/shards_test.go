@@ -199,6 +199,14 @@ func (f *inShards) deviated(in *evidence.Input, party, session int, change edit)
 	f.of(in, party, session).Source = &s
 }
 
+// damaged changes the sixth record of what p1 has of the session of shard 1.
+func (f *inShards) damaged(in *evidence.Input) {
+	text := slices.Clone(f.sessions[1].text(1))
+	text[len(text)-(len(f.sessions[1].records(1))-5)*transcript.BlockSize] ^= 1
+	s := source("damaged", text)
+	f.of(in, 1, 1).Source = &s
+}
+
 // masksOf gives the first factors sent to p2 the payload of the first of some records that is selected.
 func masksOf(all []transcript.Record, m match) edit {
 	first := slices.IndexFunc(all, func(r transcript.Record) bool { return m(&r) })
@@ -323,6 +331,14 @@ func TestLargeJobsInShards(t *testing.T) {
 				s := f.sessions[0].source(2)
 				f.of(in, 1, 0).Source = &s
 			}},
+		{"a transcript of the job's own sessions", finding.CheckContract, finding.Failed,
+			"shard 0: it is of the job with contract ", func(in *evidence.Input) {
+				s := f.threes.source(1)
+				f.of(in, 1, 0).Source = &s
+			}},
+		{"a transcript that is not whole", finding.CheckChain, finding.Failed, "shard 1: record 5: ", f.damaged},
+		{"an attack on one that is not whole", finding.CheckShards, finding.Skipped,
+			"shard 1: no attack was tried on its transcript, which is not whole", f.damaged},
 		{"another transcript of a shard than was told", finding.CheckShardsCompared, finding.Failed,
 			"what it told p1 of its shards is not what the shards' contracts and its transcripts of them come to",
 			func(in *evidence.Input) {

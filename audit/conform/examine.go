@@ -112,7 +112,7 @@ func ExamineKeeping(ctx context.Context, in *evidence.Input, s *evidence.Source,
 // newExaminer prepares to examine a transcript.
 func newExaminer(in *evidence.Input, s *evidence.Source, links int) *examiner {
 	x := &examiner{in: in, source: s, out: &Examination{Source: s, Self: -1}, found: finding.NewSet(), mostLinks: links}
-	x.out.Transcript.Path = s.Path
+	x.out.Transcript.Path, x.found.Party = s.Path, s.Of
 	for _, p := range in.Contract.Parties {
 		x.names = append(x.names, p.Name)
 	}

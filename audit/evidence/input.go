@@ -77,6 +77,7 @@ type Approvals struct {
 // Source is one party's transcript.
 type Source struct {
 	Path string // for people
+	Of   string // the party in whose folder the transcript of a shard's session lies; else empty
 	Open func() (io.ReadCloser, error)
 	// Payload returns a payload that was kept; nil when none were.
 	Payload func(sum [32]byte) ([]byte, error)

@@ -45,10 +45,18 @@ func (in *Input) whole() *contract.Contract {
 // Owner is the key of a party in the job, also in the session of a shard, whose parties have the keys of workers.
 func (in *Input) Owner(party int) keys.ID { return in.whole().Parties[party].ID }
 
-// OfShard is what an audit reads of the session of one shard of a job: the rows of that shard.
-func (in *Input) OfShard(c *contract.Contract) *Input {
+// OfShard is what an audit reads of the session of one shard of a job: the rows of that shard, and the transcripts of
+// the session that parties have, nil of one without.
+func (in *Input) OfShard(c *contract.Contract, have []*Generation) Input {
 	one := *in
 	one.Job, one.Contract, one.Sources, one.Shards = in.Contract, c, nil, nil
+	for p, g := range have {
+		if g != nil && g.Source != nil {
+			s := *g.Source
+			s.Of = in.Contract.Parties[p].Name
+			one.Sources = append(one.Sources, s)
+		}
+	}
 	one.Columns = make([]*Columns, len(in.Columns))
 	lo, hi := c.Shard.First, c.Shard.First+c.Shard.Rows
 	for i, of := range in.Columns {
@@ -62,7 +70,7 @@ func (in *Input) OfShard(c *contract.Contract) *Input {
 		}
 		one.Columns[i] = &cut
 	}
-	return &one
+	return one
 }
 
 // CutShards cuts the rows of a job in shards as all its parties must.
