@@ -51,7 +51,8 @@ func TestBegunMessagesPassEachOther(t *testing.T) {
 
 // passBegun is one party's part: four messages that go in turn, and are taken when all have been sent.
 func passBegun(ctx context.Context, m protocol.Mesh, key *keys.PrivateKey, parties []contract.Party, size int) error {
-	s, err := protocol.NewSession(ctx, m, protocol.SessionConfig{Number: 1, Parties: parties, Key: key})
+	s, err := protocol.NewSession(ctx, m, protocol.SessionConfig{Number: 1, Parties: parties, Key: key,
+		Unbounded: true, Unrecorded: true})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -14,9 +15,28 @@ type SessionConfig struct {
 	Parties  []contract.Party // in the contract's order; indices everywhere are into this list
 	Key      *keys.PrivateKey // this party's identity
 	Chunk    int              // bytes; a multiple of 8; 0 means DefaultChunk
-	Budget   *contract.Budget // what this party may send; nil: anything
-	Recorder Recorder         // keeps the transcript; all parties of a session have one, or none
 	Waits    *Waits           // where this party's waits are counted; nil: nowhere
+
+	// Budget is what this party may send. A session that may send anything says so in Unbounded.
+	Budget    *contract.Budget
+	Unbounded bool
+	// Recorder keeps the transcript; all parties of a session have one, or none. A session that nobody can audit says so
+	// in Unrecorded.
+	Recorder   Recorder
+	Unrecorded bool
+}
+
+// checkGuards refuses a configuration that leaves out a guard without a word.
+func (c *SessionConfig) checkGuards() error {
+	if c.Budget == nil && !c.Unbounded {
+		return fmt.Errorf("session %d of contract %s has no Budget, and this party could send anything: want one from "+
+			"contract.NewBudget, or Unbounded: true where nothing is agreed", c.Number, c.Contract.Short())
+	}
+	if c.Recorder == nil && !c.Unrecorded {
+		return fmt.Errorf("session %d of contract %s has no Recorder, and nobody could audit it: want one from "+
+			"transcript.Begin, or Unrecorded: true where nobody will", c.Number, c.Contract.Short())
+	}
+	return nil
 }
 
 // Session is one execution of a contract among its parties: numbered operations over one mesh.

@@ -72,9 +72,18 @@ func TestNewSessionRefuses(t *testing.T) {
 			"chunk of 8388608 bytes: want a multiple of 8 up to 4198308"},
 		{protocol.SessionConfig{Parties: l.Parties, Key: stranger, Contract: testnet.Unwritten},
 			"contract " + testnet.Unwritten.Short() + " does not name this node"},
+		{protocol.SessionConfig{Number: 3, Parties: l.Parties, Key: l.Keys[0], Contract: testnet.Unwritten, Unrecorded: true},
+			"session 3 of contract " + testnet.Unwritten.Short() + " has no Budget, and this party could send anything: " +
+				"want one from contract.NewBudget, or Unbounded: true where nothing is agreed"},
+		{protocol.SessionConfig{Number: 3, Parties: l.Parties, Key: l.Keys[0], Contract: testnet.Unwritten, Unbounded: true},
+			"session 3 of contract " + testnet.Unwritten.Short() + " has no Recorder, and nobody could audit it: " +
+				"want one from transcript.Begin, or Unrecorded: true where nobody will"},
 	} {
 		if _, err := protocol.NewSession(t.Context(), nil, c.config); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v, want %s", err, c.want)
+		}
+		if _, err := protocol.NewLinks(nil, c.config, nil); err == nil || err.Error() != c.want {
+			t.Errorf("error of links is %v, want %s", err, c.want)
 		}
 	}
 }

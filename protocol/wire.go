@@ -38,6 +38,9 @@ func newWire(mesh Mesh, config SessionConfig) (*wire, error) {
 	if self < 0 {
 		return nil, fmt.Errorf("contract %s does not name this node", config.Contract.Short())
 	}
+	if err := config.checkGuards(); err != nil {
+		return nil, err
+	}
 	if config.Waits == nil {
 		config.Waits = new(Waits)
 	}

@@ -146,6 +146,7 @@ func (f *Federation) Join(ctx context.Context, m Meeting, i int) (protocol.Mesh,
 	if m.Config != nil {
 		m.Config(i, &config)
 	}
+	config.Unbounded, config.Unrecorded = config.Budget == nil, config.Recorder == nil
 	if m.Mesh != nil {
 		mesh = m.Mesh(i, mesh)
 	}

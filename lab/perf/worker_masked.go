@@ -79,7 +79,7 @@ func openMasked(ctx context.Context, m *member, t contract.Topology) (_ *maskedE
 		return nil, err
 	}
 	session, err := protocol.NewSession(opening, e.mesh, protocol.SessionConfig{Contract: contract, Number: 1,
-		Parties: m.parties, Key: m.key})
+		Parties: m.parties, Key: m.key, Unbounded: true, Unrecorded: true})
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,8 @@ func otherKey(l *lyingServer, digest keys.Hash, number uint32, signer *keys.Priv
 		parties = append(parties, l.links.Party(i))
 	}
 	other, err := protocol.NewLinks(nil,
-		protocol.SessionConfig{Contract: digest, Number: number, Parties: parties, Key: signer}, nil)
+		protocol.SessionConfig{Contract: digest, Number: number, Parties: parties, Key: signer,
+			Unbounded: true, Unrecorded: true}, nil)
 	if err != nil {
 		panic(err)
 	}

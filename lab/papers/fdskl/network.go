@@ -128,7 +128,7 @@ func (n *network) sessions(ctx context.Context, chunk int) ([]*protocol.Session,
 		}
 		sessions[i], err = protocol.NewSession(ctx, meshes[i], protocol.SessionConfig{
 			Contract: keys.HashOf("hanselab fdskl-paper", session[:]), Number: 1, Parties: n.parties,
-			Key: n.private[i], Chunk: chunk,
+			Key: n.private[i], Chunk: chunk, Unbounded: true, Unrecorded: true,
 		})
 		return err
 	})

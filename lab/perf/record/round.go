@@ -100,7 +100,7 @@ func (l *recordNetwork) open(ctx context.Context, e *recordEnd, i int, way, dir 
 		return err
 	}
 	config := protocol.SessionConfig{Contract: digest, Number: l.rounds, Parties: e.contract.Members(),
-		Key: l.keys[i]}
+		Key: l.keys[i], Unrecorded: e.recorder == nil}
 	if e.recorder != nil {
 		config.Recorder = e.recorder
 	}

@@ -60,7 +60,8 @@ func (e *sumEnd) open(ctx context.Context, number uint32) error {
 		return err
 	}
 	e.mesh = &watchedMesh{Mesh: mesh, leave: e.drop}
-	config := protocol.SessionConfig{Contract: e.contract, Number: number, Parties: e.parties, Key: e.key}
+	config := protocol.SessionConfig{Contract: e.contract, Number: number, Parties: e.parties, Key: e.key,
+		Unbounded: true, Unrecorded: true}
 	e.links, err = protocol.NewLinks(e.mesh, config, nil)
 	return err
 }
