@@ -10,7 +10,6 @@ import (
 
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/inbox"
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -103,7 +102,7 @@ func (m *mixers) mix() []error {
 				errs[i] = err
 				return
 			}
-			r, err := recorder.New(log, m.session, len(m.names))
+			r, err := transcript.NewRecorder(log, m.session, len(m.names))
 			if err == nil {
 				err = m.mixAt(i, r)
 				err = errors.Join(err, r.Close(err == nil))

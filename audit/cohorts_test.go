@@ -11,7 +11,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/audit/conform/clients"
 	"github.com/hanse-project/hanse/internal/inbox"
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -168,7 +167,7 @@ func (c *cohorts) runServed(i int) error {
 	if err != nil {
 		return err
 	}
-	r, err := recorder.New(log, c.session, len(c.names))
+	r, err := transcript.NewRecorder(log, c.session, len(c.names))
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/source"
 	"github.com/hanse-project/hanse/internal/stream"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/usage"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // nodeCommand runs a member's node.
@@ -126,7 +126,7 @@ Programs watch it: --metrics serves Prometheus' /metrics, /healthz and /readyz, 
 				Action: atLeast("workers", 0, 0)},
 			&cli.StringFlag{Name: "parts", Usage: "write parts of rows, for workers of shards, into this `FOLDER`",
 				DefaultText: "parts in --dir"},
-			&cli.Int64Flag{Name: "record-limit", Value: node.DefaultRecordLimit >> 20,
+			&cli.Int64Flag{Name: "record-limit", Value: transcript.DefaultRecordLimit >> 20,
 				Usage: "keep at most `MIB` of payloads of a job that records them"},
 			&cli.StringFlag{Name: "quota", Usage: "the node's folder may come to this `SIZE`, such as 50GB (default: the " +
 				"policy's disk_quota, or a tenth of the disk)"},
@@ -287,7 +287,7 @@ func demoClientsCommand() *cli.Command {
 					Key: key.Key, KeyFile: l.Path(name, name+".key"), Charter: charter, CharterFile: l.CharterFile(),
 					Dir: l.Path(name, "node"), Neighbours: []string{c.String("server")}, Policy: policy,
 					Tables:  map[string]jobs.TableSpec{"train": {Path: l.Path(name, "train.csv")}},
-					Workers: c.Int("workers"), RecordLimit: node.DefaultRecordLimit, Silence: c.Duration("silence"),
+					Workers: c.Int("workers"), RecordLimit: transcript.DefaultRecordLimit, Silence: c.Duration("silence"),
 					Log: log.With("at", name),
 				})
 				if err != nil {

@@ -123,7 +123,7 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/transcript", "secagg", "secagg/cohort",
 	},
 	"internal/worker": {
-		"algorithms/kernel", "internal/control", "internal/recorder", "internal/shards", "keys", "protocol",
+		"algorithms/kernel", "internal/control", "internal/shards", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript",
 	},
 	"peer":                  {"keys", "peer/discovery", "peer/session", "protocol", "protocol/fault"},
@@ -241,13 +241,13 @@ var may = map[string][]string{
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger", "internal/memory",
 		"internal/node/job",
-		"internal/owner", "internal/recorder", "internal/reference", "internal/rehearsal", "internal/shards",
+		"internal/owner", "internal/reference", "internal/rehearsal", "internal/shards",
 		"internal/textfile", "internal/vault", "internal/wording", "internal/workerkeys", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/node/job": {
 		"internal/durable", "internal/faults", "internal/vault", "internal/wording", "keys", "protocol/contract",
-		"protocol/fault",
+		"protocol/fault", "protocol/transcript",
 	},
 	"internal/optimum": {},
 	"internal/owner":   {"internal/textfile"},
@@ -263,7 +263,6 @@ var may = map[string][]string{
 	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/parallel", "internal/source", "keys"},
 	"internal/passphrase": {"internal/terminal", "internal/textfile", "keys"},
 	"internal/raced":      {},
-	"internal/recorder":   {"keys", "protocol", "protocol/transcript"},
 	"internal/reference":  {"internal/durable", "internal/wording"},
 	"internal/rehearsal":  {"internal/durable", "internal/wording", "keys"},
 	"internal/rehearsal/stage": {
@@ -415,6 +414,7 @@ var cores = []string{"protocol", "secagg", "keys", "algorithms", "audit"}
 var starters = map[string]string{
 	"algorithms/federated/memory/session.go": "clients in one process, each of which runs as it would on a machine of its own",
 	"protocol/pending.go":                    "frames of what has begun are read while others are sent; it ends with them or their link",
+	"protocol/transcript/recorder.go":        "hashes and disks work beside the network, in the order of the session",
 	"algorithms/sealed/columns.go":           "the shares of one block are taken while the messages of the next ones go on",
 }
 

@@ -21,12 +21,13 @@ import (
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // Names inside a job's folder.
 const (
-	TranscriptFile = "transcript"
-	PayloadFolder  = "payloads"
+	TranscriptFile = transcript.File
+	PayloadFolder  = transcript.PayloadFolder
 )
 
 // auditedFile is what a job's folder keeps of the latest audit that its owner ran, in an envelope.

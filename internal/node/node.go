@@ -36,7 +36,7 @@ type Config struct {
 	// WorkerKeys are those of this node's workers; nil: whoever comes is served.
 	WorkerKeys *workerkeys.Register
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
-	// DefaultRecordLimit.
+	// transcript.DefaultRecordLimit.
 	RecordLimit int64
 	// Quota is the most bytes that Dir may come to; 0 means the policy's, or a default; see docs/life.md.
 	Quota int64

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/hanse-project/hanse/internal/faults"
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -15,29 +15,12 @@ import (
 	"github.com/hanse-project/hanse/secagg/psi"
 )
 
-// DefaultRecordLimit is the most bytes of payloads that are kept of one job.
-const DefaultRecordLimit = 8 << 30
-
 // newRecorder continues the job's transcript with a new session.
-func (n *runner) newRecorder(s *jobState, session uint32) (*recorder.Recorder, error) {
+func (n *runner) newRecorder(s *jobState, session uint32) (*transcript.Recorder, error) {
 	c := s.Contract()
-	config := transcript.Config{Contract: c.Hash(), Self: c.Job.Index(n.member.nameIn(c)), Key: n.config.Key,
-		Consent: s.Record().Consent.Digest(c.Hash())}
+	config := transcript.Config{Key: n.config.Key, Consent: s.Record().Consent.Digest(c.Hash())}
 	if c.Job.Task == contract.TaskAlign {
 		config.Secret = psi.Secret
-	}
-	for _, p := range c.Parties {
-		config.IDs = append(config.IDs, p.ID)
-	}
-	if c.Job.Record == contract.RecordFull {
-		limit := n.config.RecordLimit
-		if limit == 0 {
-			limit = DefaultRecordLimit
-		}
-		var err error
-		if config.Store, err = transcript.OpenStore(s.vault.Path(PayloadFolder), limit); err != nil {
-			return nil, damagedRecord(err)
-		}
 	}
 	path := s.vault.Path(TranscriptFile)
 	info, err := os.Stat(path)
@@ -54,11 +37,11 @@ func (n *runner) newRecorder(s *jobState, session uint32) (*recorder.Recorder, e
 			"has %d", was, size)}
 	}
 	config.Synced = was
-	log, err := transcript.Open(path, config)
+	r, err := transcript.Begin(filepath.Dir(path), c, session, n.config.RecordLimit, config)
 	if err != nil {
 		return nil, damagedRecord(err)
 	}
-	return recorder.New(log, session, len(c.Parties))
+	return r, nil
 }
 
 // damagedRecord is what an error of a transcript or its payloads means, but for what the system says.

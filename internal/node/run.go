@@ -21,6 +21,7 @@ import (
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // runner runs this party's sessions.
@@ -282,7 +283,7 @@ func (a *attendant) Shards(ctx context.Context, w shards.Work) ([]shards.Session
 	}
 	c := f.Contract()
 	w.Contract, w.Vault, w.Reserve = f, s.vault, n.disk.reserve
-	w.Payloads = cmp.Or(n.config.RecordLimit, DefaultRecordLimit) / int64(len(w.Shards))
+	w.Payloads = cmp.Or(n.config.RecordLimit, transcript.DefaultRecordLimit) / int64(len(w.Shards))
 	w.Consent = s.Record().Consent.Digest(c.Hash())
 	if c.Job.Proposer == n.member.nameIn(c) {
 		w.Ask = func(ctx context.Context, party int, q shards.Request) (a2 shards.Response, err error) {

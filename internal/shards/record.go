@@ -23,9 +23,9 @@ const (
 	// ContractFile is a shard's contract.
 	ContractFile = "contract"
 	// TranscriptFile is this party's transcript of a shard's session.
-	TranscriptFile = "transcript"
+	TranscriptFile = transcript.File
 	// PayloadFolder has what a full transcript keeps of payloads.
-	PayloadFolder = "payloads"
+	PayloadFolder = transcript.PayloadFolder
 
 	recordPrefix = "shard-"
 )

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/control"
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -237,23 +236,7 @@ func (c Config) session(
 	if err != nil {
 		return nil, traffic, err
 	}
-	log := transcript.Config{Contract: shard.Hash(), Self: task.Self, Key: key, Consent: task.Consent}
-	for _, p := range shard.Parties {
-		log.IDs = append(log.IDs, p.ID)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, traffic, err
-	}
-	if shard.Job.Record == contract.RecordFull {
-		if log.Store, err = transcript.OpenStore(filepath.Join(dir, shards.PayloadFolder), task.Payloads); err != nil {
-			return nil, traffic, err
-		}
-	}
-	file, err := transcript.Open(filepath.Join(dir, shards.TranscriptFile), log)
-	if err != nil {
-		return nil, traffic, err
-	}
-	record, err := recorder.New(file, 1, len(shard.Parties))
+	record, err := transcript.Begin(dir, shard, 1, task.Payloads, transcript.Config{Key: key, Consent: task.Consent})
 	if err != nil {
 		return nil, traffic, err
 	}

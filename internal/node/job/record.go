@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
 // State is where a job stands at a node; package node draws the transitions.
@@ -103,7 +104,7 @@ func (d *Deaths) Hold() bool { return d.InARow >= deathsInARow || d.InAll >= dea
 // Files in a job's folder that this package writes. Contract is for people; the others are in envelopes (package
 // vault).
 const (
-	ContractCopy = "contract.toml" // a copy of ContractFile for people, made anew when it is damaged
+	ContractCopy = transcript.ContractFile // a copy of ContractFile for people, made anew when it is damaged
 
 	ContractFile = "contract"
 	RecordFile   = "status"

@@ -14,8 +14,6 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab"
@@ -40,7 +38,7 @@ type recordEnd struct {
 	contract *contract.Contract
 	path     string // of its transcript
 	store    *transcript.Store
-	recorder *recorder.Recorder // nil: nothing is recorded, or all is
+	recorder *transcript.Recorder // nil: nothing is recorded, or all is
 	mesh     protocol.Mesh
 	session  *protocol.Session
 	party    *fdskl.Party
@@ -118,7 +116,7 @@ func (e *recordEnd) record(l *recordNetwork, i int) (err error) {
 	e.path = e.vault.Path("transcript")
 	config := transcript.Config{Contract: e.contract.Hash(), Self: i, IDs: l.ids, Key: l.keys[i]}
 	if e.contract.Job.Record == contract.RecordFull {
-		if e.store, err = transcript.OpenStore(e.vault.Path("payloads"), node.DefaultRecordLimit); err != nil {
+		if e.store, err = transcript.OpenStore(e.vault.Path("payloads"), transcript.DefaultRecordLimit); err != nil {
 			return err
 		}
 		config.Store = e.store
@@ -127,7 +125,7 @@ func (e *recordEnd) record(l *recordNetwork, i int) (err error) {
 	if err != nil {
 		return err
 	}
-	e.recorder, err = recorder.New(log, l.rounds, len(l.ids))
+	e.recorder, err = transcript.NewRecorder(log, l.rounds, len(l.ids))
 	return err
 }
 

@@ -1,24 +1,38 @@
-// Package recorder puts a queue before a session's transcript, so that the network does not wait for
-// hashes and disks.
-package recorder
+package transcript
 
 import (
+	"cmp"
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
-	"github.com/hanse-project/hanse/protocol/transcript"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
+
+// Names inside the folder that a party keeps for a job; an audit finds a transcript, its payloads and its contract by
+// them.
+const (
+	File          = "transcript"
+	PayloadFolder = "payloads"
+	ContractFile  = "contract.toml"
+)
+
+// DefaultRecordLimit is the most bytes of payloads that are kept of one job.
+const DefaultRecordLimit = 8 << 30
 
 // recordQueue is how many entries wait to be hashed and written before a session waits for them. A
 // few keep both busy; more would only take chunks of a megabyte each out of the processor's cache.
 const recordQueue = 4
 
 // Recorder takes a session's entries and lets it go on with the network, while a goroutine hashes and
-// writes them. It implements protocol.Recorder.
+// writes them: a queue before a Log, so that the network does not wait for hashes and disks. It implements
+// protocol.Recorder.
 type Recorder struct {
-	log   *transcript.Log
+	log   *Log
 	peers int // other parties of the session
 	queue chan queued
 	free  chan []byte // buffers to be used again
@@ -37,9 +51,32 @@ type queued struct {
 	reached chan<- struct{} // closed once it is written: somebody waits, whose payload it is; nil: the payload is a copy
 }
 
-// New begins a session in a transcript, which belongs to the recorder from then on; Close must follow. An
+// Begin begins a session of a contract in the transcript of a folder, which it makes where there is none; Close must
+// follow. The contract says who the parties are and whether payloads are kept, of which limit is the most bytes, 0 for
+// DefaultRecordLimit; c says the rest.
+func Begin(folder string, of *contract.Contract, session uint32, limit int64, c Config) (*Recorder, error) {
+	c.Contract, c.IDs = of.Hash(), nil
+	for _, p := range of.Parties {
+		c.IDs = append(c.IDs, p.ID)
+	}
+	c.Self = slices.Index(c.IDs, c.Key.ID())
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil && of.Job.Record == contract.RecordFull {
+		c.Store, err = OpenStore(filepath.Join(folder, PayloadFolder), cmp.Or(limit, DefaultRecordLimit))
+	}
+	if err != nil {
+		return nil, err
+	}
+	log, err := Open(filepath.Join(folder, File), c)
+	if err != nil {
+		return nil, err
+	}
+	return NewRecorder(log, session, len(c.IDs))
+}
+
+// NewRecorder begins a session in a transcript, which belongs to the recorder from then on; Close must follow. An
 // error closes the transcript.
-func New(log *transcript.Log, session uint32, parties int) (*Recorder, error) {
+func NewRecorder(log *Log, session uint32, parties int) (*Recorder, error) {
 	if err := log.Begin(session); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -153,7 +190,7 @@ func (r *Recorder) keep(q queued) error {
 	if r.signed++; r.signed < r.peers {
 		return nil
 	}
-	return errors.Join(r.log.Sign(transcript.SignedCheckpoint), r.log.Sync())
+	return errors.Join(r.log.Sign(SignedCheckpoint), r.log.Sync())
 }
 
 // failure returns the first error.
@@ -177,9 +214,9 @@ func (r *Recorder) fail(err error) {
 func (r *Recorder) Close(done bool) error {
 	close(r.queue)
 	r.ended.Wait()
-	why := transcript.SignedBroken
+	why := SignedBroken
 	if done {
-		why = transcript.SignedDone
+		why = SignedDone
 	}
 	err := r.failure()
 	if err == nil {

@@ -1,4 +1,4 @@
-package recorder_test
+package transcript_test
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hanse-project/hanse/internal/recorder"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -22,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open starts a recorder of party 0 of three, in a fresh file.
-func open(t *testing.T) (*recorder.Recorder, string) {
+func open(t *testing.T) (*transcript.Recorder, string) {
 	t.Helper()
 	c := transcript.Config{Contract: keys.HashOf("contract")}
 	for range 3 {
@@ -46,7 +45,7 @@ func open(t *testing.T) (*recorder.Recorder, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := recorder.New(log, 1, 3)
+	r, err := transcript.NewRecorder(log, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
