@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/jobs/columns"
-
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -83,7 +82,7 @@ func (f *federation) sign(active int) {
 	operations := d.Operations
 	if f.encrypted {
 		job.Aggregation = contract.AggregateHE
-		if operations, err = columns.Encrypted(operations, f.names); err != nil {
+		if operations, err = wired.Encrypted(operations, f.names); err != nil {
 			f.t.Fatal(err)
 		}
 	}

@@ -22,6 +22,16 @@ type AbortError struct{ Fault *fault.Fault }
 // Error implements error.
 func (e *AbortError) Error() string { return "left the session: " + e.Fault.String() }
 
+// ReasonOf makes of a session's error what Abort says of it: who deviated in which messages, or that the session is
+// left.
+func ReasonOf(err error) *fault.Fault {
+	var step *StepError
+	if errors.Is(err, contract.ErrDeviation) && errors.As(err, &step) {
+		return &fault.Fault{Code: fault.CodeDeviation, Names: []string{step.Peer, step.Kind}}
+	}
+	return &fault.Fault{Code: fault.CodeLink}
+}
+
 // Abort tells every other party why this one leaves the session, as far as the links still carry
 // it, so that all can name who is gone. The session is of no use afterwards.
 func (s *Session) Abort(ctx context.Context, reason *fault.Fault) {

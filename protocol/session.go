@@ -79,6 +79,9 @@ func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session,
 	return s, nil
 }
 
+// Number returns the session's number in its contract, from 1.
+func (s *Session) Number() uint32 { return s.config.Number }
+
 // Operations returns how many collective operations the session has run.
 func (s *Session) Operations() uint64 { return s.operation }
 

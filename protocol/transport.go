@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -18,6 +19,16 @@ const MaxCall = 8 << 20
 
 // SessionID names one session to the transport: the parties that ask for the same session meet.
 type SessionID [32]byte
+
+// NewSessionID names a session of a contract; closes is 0 but in a closing session. Parties that keep the parts of
+// different sessions do not meet.
+func NewSessionID(contract keys.Hash, number, closes uint32) SessionID {
+	domain, session := "hanse room v1", binary.BigEndian.AppendUint32(nil, number)
+	if closes != 0 {
+		domain, session = "hanse closing room v1", binary.BigEndian.AppendUint32(session, closes)
+	}
+	return SessionID(keys.HashOf(domain, contract[:], session))
+}
 
 // Transport brings links between members into being. All methods may be called concurrently.
 type Transport interface {

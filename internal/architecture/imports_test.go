@@ -72,6 +72,10 @@ var may = map[string][]string{
 		"algorithms/checkpoint", "algorithms/dryrun", "algorithms/fdskl", "algorithms/kernel",
 		"algorithms/parameters", "internal/parallel", "keys", "protocol/contract", "secagg/rss",
 	},
+	"algorithms/wired": {
+		"algorithms/fdskl", "algorithms/kernel", "internal/dataset", "internal/vertical", "keys", "protocol",
+		"protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
+	},
 	"audit": {
 		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",
 		"audit/finding", "audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
@@ -124,7 +128,7 @@ var may = map[string][]string{
 	},
 	"internal/worker": {
 		"algorithms/kernel", "internal/control", "internal/shards", "keys", "protocol",
-		"protocol/contract", "protocol/fault", "protocol/transcript",
+		"protocol/contract", "protocol/transcript",
 	},
 	"peer":                  {"keys", "peer/discovery", "peer/session", "protocol", "protocol/fault"},
 	"peer/discovery":        {"internal/durable", "keys"},
@@ -210,15 +214,16 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/fault", "secagg", "secagg/cohort",
 	},
 	"internal/jobs/columns": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/alignment", "internal/control",
-		"internal/dataset", "internal/durable", "internal/faults", "internal/figures", "internal/forecast", "internal/ids",
-		"internal/jobs", "internal/ledger", "internal/parts", "internal/shards", "internal/vault", "internal/vertical",
-		"internal/wording", "internal/worker", "keys", "protocol", "protocol/contract", "protocol/fault",
-		"protocol/transcript", "secagg", "secagg/he", "secagg/psi", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "algorithms/wired", "internal/alignment",
+		"internal/control", "internal/dataset", "internal/durable", "internal/faults", "internal/figures",
+		"internal/forecast", "internal/ids", "internal/jobs", "internal/ledger", "internal/parts", "internal/shards",
+		"internal/vault", "internal/vertical", "internal/wording", "internal/worker", "keys", "protocol",
+		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/summary": {
-		"algorithms/fdskl", "algorithms/sealed", "internal/consent", "internal/jobs", "internal/jobs/clients",
-		"internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi", "secagg/rss",
+		"algorithms/fdskl", "algorithms/sealed", "algorithms/wired", "internal/consent", "internal/jobs",
+		"internal/jobs/clients", "internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi",
+		"secagg/rss",
 	},
 	"internal/jobview": {
 		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/node/job",

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
 	"sync"
 	"time"
@@ -76,17 +75,6 @@ type Daemon interface {
 	// WatchReturns looks from time to time whether a client that has no link has come back, and, at the proposer,
 	// whether another server has left the session for a next one. Then it calls back, and returns.
 	WatchReturns(ctx context.Context, away func() []int, back func())
-}
-
-// SessionID names a session to the transport; closes is 0 but in a closing session. Parties that keep the parts of
-// different sessions do not meet.
-func SessionID(c *contract.Contract, number, closes uint32) protocol.SessionID {
-	h, domain := c.Hash(), "hanse room v1"
-	session := binary.BigEndian.AppendUint32(nil, number)
-	if closes != 0 {
-		domain, session = "hanse closing room v1", binary.BigEndian.AppendUint32(session, closes)
-	}
-	return protocol.SessionID(keys.HashOf(domain, h[:], session))
 }
 
 // Number is the session's.

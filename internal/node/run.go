@@ -119,7 +119,7 @@ func (n *runner) execute(ctx context.Context, s *jobState, f contract.InForce, n
 // those whom this party has to do with, and who are there.
 func (n *runner) meet(ctx context.Context, c *contract.Contract, number,
 	closes uint32) (protocol.Mesh, []keys.ID, error) {
-	id := jobs.SessionID(c, number, closes)
+	id := protocol.NewSessionID(c.Hash(), number, closes)
 	if !c.Job.OverClients() {
 		var peers []keys.ID
 		for _, p := range n.asker.othersOf(c) {

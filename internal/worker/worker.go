@@ -19,7 +19,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
-	"github.com/hanse-project/hanse/protocol/fault"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
@@ -272,7 +271,7 @@ func (c Config) session(
 	if err != nil {
 		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 		defer cancel()
-		wire.Abort(leaving, reason(err))
+		wire.Abort(leaving, protocol.ReasonOf(err))
 		return nil, traffic, err
 	}
 	return result, trafficOf(m, budget, read.bytes), nil
@@ -310,15 +309,6 @@ func trafficOf(m *mesh, budget *contract.Budget, read map[shards.Flow]int64) (t 
 		t.Flows = append(t.Flows, f)
 	}
 	return t
-}
-
-// reason is what the others are told of why a session is left.
-func reason(err error) *fault.Fault {
-	var step *protocol.StepError
-	if errors.Is(err, contract.ErrDeviation) && errors.As(err, &step) {
-		return &fault.Fault{Code: fault.CodeDeviation, Names: []string{step.Peer, step.Kind}}
-	}
-	return &fault.Fault{Code: fault.CodeLink}
 }
 
 // inForce reads the shard's contract and checks that it is this worker's. It returns the rows of the job, too.

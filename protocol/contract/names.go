@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // The algorithms that jobs name. What a party's node does for each is in internal/jobs. The privacy modes have their
 // names in keys, because a charter's rules speak of them too.
 const (
@@ -34,4 +36,9 @@ func RowsOf(all []Facts) int {
 		n = max(n, f.Rows)
 	}
 	return n
+}
+
+// WithData returns the parties that bring rows.
+func WithData(all []Facts) []Facts {
+	return slices.DeleteFunc(slices.Clone(all), func(f Facts) bool { return f.Role == roleHelper })
 }

@@ -3,9 +3,9 @@ package columns
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -21,7 +21,7 @@ func (j *Jobs) Fit(job *contract.Job, all []contract.Facts) error {
 	if job.Task == contract.TaskAlign {
 		return fitAlignment(job, all)
 	}
-	all = withData(all)
+	all = contract.WithData(all)
 	for _, f := range all {
 		if f.Rows != all[0].Rows {
 			err := fmt.Errorf("%s has %d rows and %s has %d, and not all are common: find those that are with %s",
@@ -58,33 +58,11 @@ func (j *Jobs) findCommon(job *contract.Job, all []contract.Facts) string {
 	return command + fmt.Sprintf(", then propose the job anew with rows = %q", name)
 }
 
-// withData returns the parties that bring rows.
-func withData(all []contract.Facts) []contract.Facts {
-	return slices.DeleteFunc(slices.Clone(all), func(f contract.Facts) bool { return f.Role == RoleHelper })
-}
-
-// compared lists what comparing the row ids opens and sends. With data at one party alone there is nothing to compare,
-// nor where an alignment says which rows are meant.
-func compared(job *contract.Job, all []contract.Facts) (openings []contract.Opening, operations []contract.Operation) {
-	holders := withData(all)
-	if len(holders) < 2 || job.Rows != "" {
-		return nil, nil
-	}
-	for _, f := range holders {
-		openings = append(openings, contract.Opening{
-			To: f.Name, Kind: contract.KindRowset, Count: int64(len(holders) - 1),
-			Meaning: "whether the row ids of each other party with data are the same as its own; " +
-				"a party that guesses the whole list of another can test its guess",
-		})
-	}
-	return openings, []contract.Operation{contract.Rowset()}
-}
-
 // compareRows compares the row ids of all parties with data, in the order in which the session computes with them. It
 // comes before anything of the data leaves. table is nil at a party without data.
 func (r *session) compareRows(ctx context.Context, table *dataset.Table) error {
 	c := r.Contract()
-	if _, operations := compared(c.Job, c.Parties); operations == nil {
+	if _, operations := wired.Compared(c.Job, c.Parties); operations == nil {
 		return nil
 	}
 	var digest keys.Hash

@@ -8,11 +8,9 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/vault"
 )
-
-// phaseFile is where a party keeps its secret phase seed for a job.
-const phaseFile = "phase"
 
 // Rebuildable tells the files of a job that a session makes anew when they are gone: checkpoints, what shards have come
 // to, scores that the other parties know as scored, and what figures are made with. What was said in an opening is
@@ -33,38 +31,16 @@ func Clean(v *vault.Vault) error {
 	return errors.Join(append(errs, v.RemoveAll(sealed.FilePrefix))...)
 }
 
-// phaseOf returns the party's secret phase seed for a job, drawn once and kept.
-func phaseOf(v *vault.Vault) (seed fdskl.PhaseSeed, err error) {
-	err = drawnOnce(v, phaseFile, seed[:], func() { seed = fdskl.NewPhaseSeed() })
-	return seed, err
-}
-
 // CopyPhase gives a job the phase seed of another, so that both come to the same model.
 func CopyPhase(from, to *vault.Vault) error {
-	data, err := from.Load(phaseFile)
+	data, err := from.Load(wired.PhaseFile)
 	if err != nil {
 		return err
 	}
 	if data == nil {
-		return fmt.Errorf("%s is not there: no phase was drawn for the job", from.Path(phaseFile))
+		return fmt.Errorf("%s is not there: no phase was drawn for the job", from.Path(wired.PhaseFile))
 	}
-	return to.Save(phaseFile, data)
-}
-
-// drawnOnce reads a secret of a job from its file; where there is none, draw draws it, and it is kept.
-func drawnOnce(v *vault.Vault, name string, secret []byte, draw func()) error {
-	data, err := v.Load(name)
-	switch {
-	case err != nil:
-		return err
-	case data == nil:
-		draw()
-		return v.Save(name, secret)
-	case len(data) != len(secret):
-		return fmt.Errorf("%s has %d bytes, want %d", v.Path(name), len(data), len(secret))
-	}
-	copy(secret, data)
-	return nil
+	return to.Save(wired.PhaseFile, data)
 }
 
 // keepModel has the session keep a model part.

@@ -10,6 +10,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/figures"
@@ -123,7 +124,7 @@ func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 		if err != nil {
 			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
 		}
-		return disclosed(p.job, all, d, more...)
+		return wired.Disclosed(p.job, all, d, more...)
 	}
 	var d fdskl.Disclosure
 	if p.job.Shards > 0 {
@@ -135,7 +136,7 @@ func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 	if err != nil {
 		return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
 	}
-	return disclosed(p.job, all, d, more...)
+	return wired.Disclosed(p.job, all, d, more...)
 }
 
 // idle reports whether this party is a helper whose model part has no columns.

@@ -8,6 +8,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -151,7 +152,7 @@ func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract
 	if err != nil {
 		return nil, nil, err
 	}
-	return disclosed(s.job, all, d, more...)
+	return wired.Disclosed(s.job, all, d, more...)
 }
 
 // run implements part.
@@ -261,7 +262,7 @@ func (s *sealing) party(ctx context.Context, r *session) (*fdskl.Party, prepared
 	if err != nil {
 		return nil, prepared{}, err
 	}
-	phase, err := phaseOf(r.Vault)
+	phase, err := wired.PhaseOf(r.Vault)
 	if err != nil {
 		return nil, prepared{}, err
 	}

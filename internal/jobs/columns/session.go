@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -24,8 +25,8 @@ type session struct {
 	*jobs.Session
 	wire    *protocol.Session
 	network fdskl.Network
-	sealed  *SealedNetwork // in sealed jobs, in place of network
-	kept    []byte         // this party's part of the job; nil where its part is a file of its own
+	sealed  *wired.SealedNetwork // in sealed jobs, in place of network
+	kept    []byte               // this party's part of the job; nil where its part is a file of its own
 }
 
 // part is what a party does in one kind of job over columns.
@@ -61,12 +62,10 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	}
 	switch {
 	case s.Closes > 0 || c.Job.Task == contract.TaskAlign: // an alignment has no sums
-	case c.Job.Encrypted():
-		r.network, err = NewEncryptedNetwork(ctx, r.wire, c, s.Number())
 	case c.Job.Privacy == keys.PrivacySealed:
-		r.sealed, err = NewSealedNetwork(r.wire, c, cores(t.member.Workers))
+		r.sealed, err = wired.NewSealedNetwork(r.wire, c, cores(t.member.Workers))
 	default:
-		r.network, err = NewNetwork(r.wire, c, s.Learned)
+		r.network, err = wired.NewNetwork(ctx, r.wire, c, s.Learned)
 	}
 	if err != nil {
 		return nil, err

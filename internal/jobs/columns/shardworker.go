@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/control"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/worker"
@@ -60,7 +61,7 @@ func WorkShard(ctx context.Context, s *worker.Session) ([]byte, error) {
 	shard := fdskl.Shard{Lo: at.First, Hi: at.First + at.Rows}
 	report := func(p fdskl.Progress) { s.Report(p.Step, p.Done, p.Total) }
 	if t.Kind == maskedSum || t.Kind == maskedScores {
-		network, err := NewNetwork(s.Wire, s.Contract, func(string, int64) {})
+		network, err := wired.NewNetwork(ctx, s.Wire, s.Contract, func(string, int64) {})
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +74,7 @@ func WorkShard(ctx context.Context, s *worker.Session) ([]byte, error) {
 			Matrices: matrices, Labels: decodeFloats(t.Labels), Network: network, Workers: s.Cores, Report: report})
 		return sums.Encode(), err
 	}
-	network, err := NewSealedNetwork(s.Wire, s.Contract, cores(s.Cores))
+	network, err := wired.NewSealedNetwork(s.Wire, s.Contract, cores(s.Cores))
 	if err != nil {
 		return nil, err
 	}

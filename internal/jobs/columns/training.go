@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -155,7 +156,7 @@ func (t *training) Disclose(all []contract.Facts) ([]contract.Opening, []contrac
 	if err != nil {
 		return nil, nil, err
 	}
-	return disclosed(t.job, all, d, more...)
+	return wired.Disclosed(t.job, all, d, more...)
 }
 
 // run implements part.
@@ -174,7 +175,7 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	phase, err := phaseOf(r.Vault)
+	phase, err := wired.PhaseOf(r.Vault)
 	if err != nil {
 		return nil, err
 	}
@@ -236,29 +237,4 @@ func columnCounts(all []contract.Facts) []int {
 		counts = append(counts, f.Columns)
 	}
 	return counts
-}
-
-// disclosed returns what a job's contract holds of a disclosure, the comparison of row ids before the
-// algorithm's operations; more are operations beside them.
-func disclosed(
-	job *contract.Job, all []contract.Facts, d fdskl.Disclosure, more ...contract.Operation,
-) ([]contract.Opening, []contract.Operation, error) {
-	operations := d.Operations
-	if job.Encrypted() {
-		var err error
-		if operations, err = Encrypted(operations, job.Parties); err != nil {
-			return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
-		}
-	}
-	ids, comparing := compared(job, all)
-	own := slices.Concat(comparing, operations)
-	var sharded []contract.Operation
-	for _, o := range more {
-		if o.Shards > 0 {
-			sharded = append(sharded, o)
-		} else {
-			own = append(own, o)
-		}
-	}
-	return append(d.Openings, ids...), append(contract.SessionOperations(len(all), own), sharded...), nil
 }

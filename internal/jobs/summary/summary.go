@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
@@ -251,7 +252,7 @@ func writeWork(b *strings.Builder, c *contract.Contract) {
 	three := columns.SharersOf(c)
 	// How sums are encrypted, and what that takes.
 	if j.Encrypted() {
-		heading, matters, err := columns.EncryptionText(len(c.Parties))
+		heading, matters, err := wired.EncryptionText(len(c.Parties))
 		if err != nil { // no such job has become a contract
 			heading = fmt.Sprintf("sums by homomorphic encryption: %v", err)
 		}

@@ -11,9 +11,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/jobs/columns"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab"
@@ -108,7 +107,7 @@ func (l *recordNetwork) open(ctx context.Context, e *recordEnd, i int, way, dir 
 	if e.session, err = protocol.NewSession(ctx, e.mesh, config); err != nil {
 		return err
 	}
-	return e.prepare(l, i)
+	return e.prepare(ctx, l, i)
 }
 
 // record begins party i's transcript, and its payload store if the contract says so.
@@ -130,8 +129,8 @@ func (e *recordEnd) record(l *recordNetwork, i int) (err error) {
 }
 
 // prepare makes party i ready to train.
-func (e *recordEnd) prepare(l *recordNetwork, i int) error {
-	network, err := columns.NewNetwork(e.session, e.contract, func(string, int64) {})
+func (e *recordEnd) prepare(ctx context.Context, l *recordNetwork, i int) error {
+	network, err := wired.NewNetwork(ctx, e.session, e.contract, func(string, int64) {})
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,8 @@
-package columns
+package wired
 
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/keys"
@@ -45,41 +44,29 @@ type protectedNetwork struct {
 	sums sums
 }
 
-// NewEncryptedNetwork wraps a session whose sums are by homomorphic encryption: the parties make a key
-// that is fresh in every session. number is the session's.
-func NewEncryptedNetwork(ctx context.Context, s *protocol.Session, c *contract.Contract,
-	number uint32) (fdskl.Network, error) {
-	topology, err := contract.ParseTopology(c.Job.Topology)
-	if err != nil {
-		return nil, err
-	}
-	sums, err := he.NewSums(ctx, s, topology, he.SessionSeed(c.Hash(), number))
-	if err != nil {
-		return nil, err
-	}
-	return &protectedNetwork{announcer: announcer{s, c}, sums: sums}, nil
-}
-
-// NewNetwork wraps a session without a key by the job's privacy mode; opened hears what the mode shows
-// this party besides the totals.
-func NewNetwork(s *protocol.Session, c *contract.Contract, opened func(kind string,
+// NewNetwork wraps the session of a published or masked job by what protects its sums: nothing, one-time masks, or
+// homomorphic encryption, for which the parties make a key that is fresh in every session. opened hears what the mode
+// shows this party besides the totals.
+func NewNetwork(ctx context.Context, s *protocol.Session, c *contract.Contract, opened func(kind string,
 	count int64)) (fdskl.Network, error) {
 	topology, err := contract.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err
 	}
-	if c.Job.Encrypted() {
-		return nil, fmt.Errorf("job %q: its sums are encrypted and need a key", c.Job.Name)
-	}
 	a := announcer{s, c}
 	if c.Job.Privacy == keys.PrivacyPublished {
 		return &publishedNetwork{announcer: a, topology: topology, opened: opened}, nil
 	}
-	sums, err := maskedSums(s, c)
+	n := &protectedNetwork{announcer: a}
+	if c.Job.Encrypted() {
+		n.sums, err = he.NewSums(ctx, s, topology, he.SessionSeed(c.Hash(), s.Number()))
+	} else {
+		n.sums, err = maskedSums(s, c)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &protectedNetwork{announcer: a, sums: sums}, nil
+	return n, nil
 }
 
 // maskedSums are a session's sums under masks.
