@@ -54,19 +54,6 @@ func (k *key) pieces(b *testing.B, name string, p *Packing) {
 	}
 }
 
-// BenchmarkReals is BenchmarkPieces for real numbers.
-func BenchmarkReals(b *testing.B) {
-	k := newKey(b, 4, 4)
-	r, err := k.scheme.NewReals(1, 4, 4)
-	must(b, err)
-	values := make([]float64, Degree)
-	wire := make([]byte, CiphertextSize)
-	for b.Loop() {
-		k.public.encryptReals(r, wire, values)
-	}
-	b.ReportMetric(float64(len(wire))/Degree, "wire-bytes/word")
-}
-
 // BenchmarkBesideMasks sums 16-bit turns among four parties in one process, homomorphically and under
 // masks; times-masked is the price.
 func BenchmarkBesideMasks(b *testing.B) {

@@ -31,9 +31,6 @@ func KeyCost() []Line {
 // Cost lists what `sums` sums of n words each cost under a kind.
 func (p *Packing) Cost(kind string, n, sums int) []Line { return cost(kind, n, sums, p.Residues()) }
 
-// Cost lists what `sums` sums of n numbers each cost under a kind.
-func (r *Reals) Cost(kind string, n, sums int) []Line { return cost(kind, n, sums, 1) }
-
 // cost follows Sums.sum.
 func cost(kind string, n, sums, residues int) []Line {
 	var batches, ciphertexts, broadcasts int64

@@ -43,7 +43,6 @@ type Sums struct {
 	key      *PublicKey
 	holder   *Holder
 	packings map[packingKey]*Packing
-	reals    *Reals
 	number   uint64 // of the last batch
 
 	ciphertexts int // of one batch, at most

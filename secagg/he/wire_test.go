@@ -92,10 +92,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 		if l.sums[i], err = NewSums(t.Context(), l.sessions[i], contract.Star, keys.Hash{1}); err != nil {
 			return err
 		}
-		if err = l.sums[i].SumTurns(t.Context(), "angles", 0, make([]uint16, n)); err != nil {
-			return err
-		}
-		return l.sums[i].SumReals(t.Context(), "gradient", 0, make([]float64, 2), 1)
+		return l.sums[i].SumTurns(t.Context(), "angles", 0, make([]uint16, n))
 	})
 	count := func(frames []testnet.Frame, kind string, from int) (bytes int64) {
 		for _, f := range frames {
@@ -107,9 +104,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 	}
 	p, err := l.sums[0].packing(secagg.Turns16)
 	must(t, err)
-	r, err := l.sums[0].realsFor(1)
-	must(t, err)
-	lines := append(append(KeyCost(), p.Cost("angles", n, 1)...), r.Cost("gradient", 2, 1)...)
+	lines := append(KeyCost(), p.Cost("angles", n, 1)...)
 	var compared int64
 	for _, line := range lines {
 		if line.Kind == contract.KindShared {
@@ -124,7 +119,7 @@ func TestCostIsWhatIsSent(t *testing.T) {
 			t.Errorf("%s: %d bytes sent, the cost says %d", line.Kind, sent, line.Bytes)
 		}
 	}
-	if sent := count(tap.Frames(), contract.KindShared, 1); sent != compared || sent != 3*32 {
+	if sent := count(tap.Frames(), contract.KindShared, 1); sent != compared || sent != 2*32 {
 		t.Errorf("shared: %d bytes sent, the cost says %d", sent, compared)
 	}
 	if got, want := lines[3:6], []Line{
