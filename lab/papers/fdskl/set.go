@@ -6,7 +6,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/trial"
-	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab/rivals"
 	"github.com/hanse-project/hanse/lab/sets"
@@ -34,7 +33,7 @@ type rows struct {
 	set    sets.Benchmark
 	data   *trial.Data
 	owners []keys.ID
-	split  *vertical.Split
+	split  *split
 	train  *rivals.Rows // all columns
 	test   *rivals.Rows
 	sigma  float64
@@ -73,7 +72,7 @@ func newRows(s sets.Benchmark, data *trial.Data, seed uint64) (*rows, error) {
 		r.owners = append(r.owners, keys.ID{byte(i + 1)})
 	}
 	var err error
-	if r.split, err = vertical.PrepareSplit(data.Train, data.Test, trainingParams(s, data.Label, seed)); err != nil {
+	if r.split, err = prepareSplit(data.Train, data.Test, trainingParams(s, data.Label, seed)); err != nil {
 		return nil, err
 	}
 	r.train, r.test = rivals.Stack(r.split.Train...), rivals.Stack(r.split.Test...)

@@ -1,31 +1,33 @@
-package vertical
+package fdskl
 
 import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
+	"github.com/hanse-project/hanse/internal/vertical"
 )
 
-// Split is rows to train on and rows to test on as methods outside this program want them: each owner's columns,
+// split is rows to train on and rows to test on as methods outside this program want them: each owner's columns,
 // normalised by the training rows, and labels -1 and +1.
-type Split struct {
+type split struct {
 	Train, Test             []*kernel.Matrix // of each owner
 	TrainLabels, TestLabels []float64
 }
 
-// PrepareSplit normalises the owners' tables, the first of which has the label, as a training with these parameters
+// prepareSplit normalises the owners' tables, the first of which has the label, as a training with these parameters
 // does.
-func PrepareSplit(train, test []*dataset.Table, p fdskl.Params) (*Split, error) {
-	s := &Split{}
+func prepareSplit(train, test []*dataset.Table, p fdskl.Params) (*split, error) {
+	s := &split{}
 	for i, t := range train {
-		prepared, err := PrepareTraining(t, p, i == 0)
+		prepared, err := vertical.PrepareTraining(t, p, i == 0)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			s.TrainLabels = prepared.Labels.Values
 		}
-		scored, err := PrepareScoring(test[i], &fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser})
+		part := &fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser}
+		scored, err := vertical.PrepareScoring(test[i], part)
 		if err != nil {
 			return nil, err
 		}
