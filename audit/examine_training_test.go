@@ -14,10 +14,10 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
-	"github.com/hanse-project/hanse/secagg"
 )
 
 // training is a small training that a test network does.
@@ -27,7 +27,7 @@ type training struct {
 	privacy string
 	parts   []fdskl.Part
 	labels  *fdskl.Labels
-	vaults  []*memory
+	vaults  []*wired.Memory
 
 	sameTree bool // the phases of the published protocol go along T1
 }
@@ -47,7 +47,7 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 	var columns []int
 	for i := range q {
 		tr.parts = append(tr.parts, tr.part(i, rng, signal))
-		tr.vaults = append(tr.vaults, newVault())
+		tr.vaults = append(tr.vaults, wired.NewMemory())
 		columns = append(columns, 3)
 	}
 	tr.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
@@ -103,15 +103,12 @@ func (tr *training) part(i int, rng *rand.Rand, signal []float64) fdskl.Part {
 // does.
 func (tr *training) train(who, at int, failure error) []error {
 	return tr.run(func(ctx context.Context, i int, s *protocol.Session) error {
-		n := &network{session: s, topology: tr.topology, contract: tr.contract, sameTree: tr.sameTree}
+		n, err := tr.network(ctx, s)
+		if err != nil {
+			return err
+		}
 		if i == who {
 			n.at, n.failure = at, failure
-		}
-		if tr.privacy == fdskl.Masked {
-			var err error
-			if n.masked, err = secagg.NewMasked(s, tr.config(i).IDs, tr.topology); err != nil {
-				return err
-			}
 		}
 		p := &fdskl.Party{Self: i, Names: tr.names, Params: tr.params, Privacy: tr.privacy,
 			Parts: []fdskl.Part{tr.parts[i]}, Rows: trainingRows,
@@ -119,31 +116,25 @@ func (tr *training) train(who, at int, failure error) []error {
 		if slices.Contains(tr.params.Active, tr.names[i]) {
 			p.Labels = tr.labels
 		}
-		_, err := fdskl.Train(ctx, p)
+		_, err = fdskl.Train(ctx, p)
 		return err
 	})
 }
 
-// network is a session as FDSKL sees it; it may fail at one operation.
+// network is a session as FDSKL sees it; it may fail at one operation, and sum along one tree twice.
 type network struct {
-	session  *protocol.Session
-	topology contract.Topology
-	contract *contract.Contract
-	masked   sums // nil in the published mode
+	fdskl.Network
 	at       int
 	count    int
 	failure  error
 	sameTree bool
 }
 
-// sums are protected sums, by masks or by homomorphic encryption.
-type sums interface {
-	SumTurns(ctx context.Context, kind string, root int, v []uint16) error
-	SumFixed(ctx context.Context, kind string, root int, f secagg.Fixed, v []float64) error
+// network wraps a party's session.
+func (tr *training) network(ctx context.Context, s *protocol.Session) (*network, error) {
+	n, err := wired.NewNetwork(ctx, s, tr.contract, func(string, int64) {})
+	return &network{Network: n, sameTree: tr.sameTree}, err
 }
-
-// realBits is what sums of reals keep behind the point.
-const realBits = 36
 
 // step counts an operation and may fail.
 func (n *network) step() error {
@@ -157,80 +148,29 @@ func (n *network) SumTurns(ctx context.Context, kind string, root int, v []uint1
 	if err := n.step(); err != nil {
 		return err
 	}
-	return n.masked.SumTurns(ctx, kind, root, v)
+	return n.Network.SumTurns(ctx, kind, root, v)
 }
 
 func (n *network) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	if err := n.step(); err != nil {
 		return err
 	}
-	if n.masked == nil {
-		return secagg.SumPublished(ctx, n.session, kind, contract.PlanFor(n.topology, n.session.Parties(), root), v)
-	}
-	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound}, v)
+	return n.Network.SumReals(ctx, kind, root, v)
 }
 
 func (n *network) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
 	if err := n.step(); err != nil {
 		return err
 	}
-	t1, t2, err := contract.PublishedTrees(n.session.Parties(), root, excluded)
-	if err != nil {
-		return err
+	if n.sameTree {
+		tree = 1
 	}
-	if tree == 2 && !n.sameTree {
-		t1 = t2
-	}
-	return secagg.SumPublished(ctx, n.session, kind, t1, v)
+	return n.Network.SumTree(ctx, kind, tree, root, excluded, v)
 }
 
 func (n *network) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if err := n.step(); err != nil {
 		return nil, err
 	}
-	return n.session.Broadcast(ctx, kind, n.contract.ClassOf(kind), root, data, limit)
-}
-
-func (n *network) Confirm(ctx context.Context) error { return n.session.Confirm(ctx) }
-
-// memory is a Vault in memory.
-type memory struct {
-	states map[string][]byte
-	logs   map[string][][]byte
-}
-
-func newVault() *memory {
-	return &memory{states: make(map[string][]byte), logs: make(map[string][][]byte)}
-}
-
-func (m *memory) Load(name string) ([]byte, error) { return slices.Clone(m.states[name]), nil }
-
-func (m *memory) Save(name string, data []byte) error {
-	m.states[name] = slices.Clone(data)
-	return nil
-}
-
-func (m *memory) Append(name string, record []byte) error {
-	m.logs[name] = append(m.logs[name], slices.Clone(record))
-	return nil
-}
-
-func (m *memory) Records(name string, most int, each func(record []byte) error) (int, error) {
-	log := m.logs[name]
-	if most >= 0 && most < len(log) {
-		log = log[:most]
-	}
-	for _, record := range log {
-		if err := each(record); err != nil {
-			return 0, err
-		}
-	}
-	m.logs[name] = slices.Clone(log)
-	return len(log), nil
-}
-
-func (m *memory) Remove(name string) error {
-	delete(m.states, name)
-	delete(m.logs, name)
-	return nil
+	return n.Network.Broadcast(ctx, kind, root, data, limit)
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
-	"github.com/hanse-project/hanse/secagg"
-	"github.com/hanse-project/hanse/secagg/he"
 )
 
 // federation is a training of four parties with three columns each, audited as its users do it.
@@ -43,7 +41,7 @@ func newFederation(
 	signal := make([]float64, rows)
 	for i := range q {
 		f.parts = append(f.parts, f.part(i, rng, signal))
-		f.vaults = append(f.vaults, newVault())
+		f.vaults = append(f.vaults, wired.NewMemory())
 	}
 	f.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
@@ -111,16 +109,13 @@ func (f *federation) facts(active int) []contract.Facts {
 // learn runs a session in which party who fails at its operation number at; at 0 nobody does.
 func (f *federation) learn(who, at int, failure error) []error {
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
-		n := &faultyNetwork{network: network{session: s, topology: f.topology, contract: f.contract, sameTree: f.sameTree},
-			masks: f.sabotage}
+		inner, err := f.network(ctx, s)
+		if err != nil {
+			return err
+		}
+		n := &faultyNetwork{network: inner, session: s, topology: f.topology, masks: f.sabotage}
 		if i == who {
 			n.at, n.failure = at, failure
-		}
-		if f.privacy == fdskl.Masked {
-			var err error
-			if n.masked, err = f.sums(ctx, i, s); err != nil {
-				return err
-			}
 		}
 		p := &fdskl.Party{Self: i, Names: f.names, Params: f.params, Privacy: f.privacy,
 			Parts: []fdskl.Part{f.parts[i]}, Rows: f.rows,
@@ -128,17 +123,9 @@ func (f *federation) learn(who, at int, failure error) []error {
 		if slices.Contains(f.params.Active, f.names[i]) {
 			p.Labels = f.labels
 		}
-		_, err := fdskl.Train(ctx, p)
+		_, err = fdskl.Train(ctx, p)
 		return err
 	})
-}
-
-// sums makes party i's protected sums in a session.
-func (f *federation) sums(ctx context.Context, i int, s *protocol.Session) (sums, error) {
-	if f.encrypted {
-		return he.NewSums(ctx, s, f.topology, he.SessionSeed(f.contract.Hash(), f.session))
-	}
-	return secagg.NewMasked(s, f.config(i).IDs, f.topology)
 }
 
 // input is what an auditor has who knows everything.

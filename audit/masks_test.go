@@ -18,9 +18,14 @@ type masks func(operation uint64, party int, words []uint16)
 
 // faultyNetwork is a session as FDSKL sees it, whose sums of angles have other masks than they should.
 type faultyNetwork struct {
-	network
-	masks masks
+	*network
+	session  *protocol.Session
+	topology contract.Topology
+	masks    masks
 }
+
+// realBits is what sums of reals keep behind the point.
+const realBits = 36
 
 // SumTurns implements fdskl.Network.
 func (n *faultyNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {

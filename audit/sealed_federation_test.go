@@ -15,6 +15,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/vault"
@@ -33,8 +34,8 @@ type threes struct {
 	rows    int
 	columns []*evidence.Columns
 	models  []*fdskl.Model
-	idle    int       // the party without data; -1: none
-	scoring []*memory // of the latest prediction
+	idle    int             // the party without data; -1: none
+	scoring []*wired.Memory // of the latest prediction
 
 	pads func(rss.Source) rss.Source // changes the pads of the three; nil: nothing
 
@@ -59,7 +60,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 	rng := rand.New(rand.NewPCG(1, 4))
 	signal := make([]float64, rows)
 	for i := range f.names {
-		f.vaults = append(f.vaults, newVault())
+		f.vaults = append(f.vaults, wired.NewMemory())
 		part, columns := fdskl.Part{}, (*evidence.Columns)(nil)
 		if i != idle {
 			part = f.part(i, rng, signal)
@@ -151,7 +152,7 @@ func (f *threes) facts() []contract.Facts {
 func (f *threes) learn(who, at int, failure error) []error {
 	f.models = make([]*fdskl.Model, len(f.names))
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
-		n, err := f.network(i, s)
+		n, err := f.network(ctx, i, s)
 		if err != nil {
 			return err
 		}
@@ -200,7 +201,7 @@ func (f *threes) predict() []error {
 	f.stores, f.scoring = nil, nil
 	f.keep()
 	for range f.names {
-		f.scoring = append(f.scoring, newVault())
+		f.scoring = append(f.scoring, wired.NewMemory())
 	}
 	return f.score(-1, 0, nil)
 }
@@ -212,7 +213,7 @@ func (f *threes) score(who, at int, failure error) []error {
 		ids = append(ids, string(binary.BigEndian.AppendUint32(nil, uint32(j))))
 	}
 	return f.run(func(ctx context.Context, i int, s *protocol.Session) error {
-		n, err := f.network(i, s)
+		n, err := f.network(ctx, i, s)
 		if err != nil {
 			return err
 		}
@@ -238,11 +239,13 @@ func (f *threes) score(who, at int, failure error) []error {
 }
 
 // network is party i's session as sealed jobs see it.
-func (f *threes) network(i int, s *protocol.Session) (*paddedNetwork, error) {
-	n := &paddedNetwork{network: network{session: s, topology: f.topology, contract: f.contract}, pads: f.pads}
-	var err error
+func (f *threes) network(ctx context.Context, i int, s *protocol.Session) (*paddedNetwork, error) {
+	inner, err := f.training.network(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	n := &paddedNetwork{network: inner, session: s, pads: f.pads}
 	n.sums, err = secagg.NewMasked(s, f.config(i).IDs, f.topology)
-	n.masked = n.sums
 	return n, err
 }
 
@@ -268,9 +271,10 @@ func (f *threes) audited(in *evidence.Input) *finding.Report {
 
 // paddedNetwork is a session as sealed jobs see it, whose pads may be other than they should.
 type paddedNetwork struct {
-	network
-	sums *secagg.Masked
-	pads func(rss.Source) rss.Source
+	*network
+	session *protocol.Session
+	sums    *secagg.Masked
+	pads    func(rss.Source) rss.Source
 }
 
 // BeginPadded implements sealed.Network.

@@ -85,10 +85,10 @@ func TestSecondRoundingsAreFound(t *testing.T) {
 			t.Fatal("nothing was interrupted")
 		}
 		for _, v := range f.vaults {
-			for name := range v.states {
+			for name := range v.States {
 				kept := strings.Contains(name, c.kept) || name == sealed.FilePrefix+"rows"
 				if strings.HasPrefix(name, sealed.FilePrefix) && !kept {
-					delete(v.states, name)
+					delete(v.States, name)
 				}
 			}
 		}
@@ -117,9 +117,9 @@ func TestRowsThatAreDrawnAgainAreFound(t *testing.T) {
 		t.Fatal("nothing was interrupted")
 	}
 	for _, v := range f.vaults {
-		for name := range v.states {
+		for name := range v.States {
 			if strings.HasPrefix(name, sealed.FilePrefix) {
-				delete(v.states, name)
+				delete(v.States, name)
 			}
 		}
 	}

@@ -135,7 +135,7 @@ func (f *inShards) sumShards(
 	for _, one := range f.sessions {
 		dies := f.broken && one == f.sessions[0]
 		err := one.runParty(i, func(ctx context.Context, i int, s *protocol.Session) error {
-			n, err := one.network(i, s)
+			n, err := one.network(ctx, i, s)
 			if err != nil {
 				return err
 			}
