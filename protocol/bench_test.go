@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/stat"
-	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 

@@ -3,7 +3,7 @@ package secagg
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 

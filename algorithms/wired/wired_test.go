@@ -11,8 +11,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/wired"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 

@@ -133,6 +133,7 @@ var may = map[string][]string{
 	"peer":                  {"keys", "peer/discovery", "peer/session", "protocol", "protocol/fault"},
 	"peer/discovery":        {"internal/durable", "keys"},
 	"peer/session":          {"keys", "protocol", "protocol/contract"},
+	"peer/testnet":          {"keys", "protocol", "protocol/contract", "protocol/fault"},
 	"internal/architecture": {},
 	"internal/alignment":    {"internal/ids", "keys"},
 	"internal/auditing": {
@@ -294,7 +295,6 @@ var may = map[string][]string{
 	"internal/tablecheck":          {"internal/dataset", "internal/terminal", "internal/wording"},
 	"internal/systemd":             {},
 	"internal/terminal":            {"internal/jobs", "internal/systemd", "internal/usage", "internal/wording"},
-	"internal/testnet":             {"internal/consent", "keys", "protocol", "protocol/contract", "protocol/fault"},
 	"internal/testnet/conformance": {"keys", "protocol", "protocol/fault"},
 	"internal/testnet/drawn":       {},
 	"internal/testnet/needs":       {},
@@ -351,6 +351,7 @@ var outsiders = map[string][]string{
 
 // without lists folders below one of the above that must do without the module all the same.
 var without = map[string]string{
+	"peer/testnet": "github.com/libp2p/", // it is a transport of its own
 	"peer/session": "github.com/libp2p/", // it knows links and streams by what sessions need of them
 }
 

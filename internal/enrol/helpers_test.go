@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/textfile"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 )
 
 // testNetwork is a federation in fake time: a folder, a key and a node for each name. The guests have a

@@ -19,8 +19,8 @@ import (
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/fault"
 )
@@ -116,7 +116,7 @@ func (n *network) start() {
 // policy consents to everything, and offers the label of both tables.
 func policy() *consent.Policy {
 	return &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{"train", "predict"}})},
+		Format: consent.Format, Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: []string{"train", "predict"}})},
 		Tables: []consent.Table{{Name: "train", Labels: []string{"y"}}, {Name: "test", Labels: []string{"y"}}},
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -169,7 +168,7 @@ func (l *testNetwork) decideAt(h keys.Hash, i int, yes bool) {
 func TestPolicy(t *testing.T) {
 	l := newTestNetwork(t, 4, 50)
 	l.policy = &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{testnet.Wide(
+		Format: consent.Format, Accept: []consent.Rule{consent.Wide(
 			consent.Rule{Privacy: []string{"masked"}, MaxRows: new(int64(100))})},
 		Refuse: []consent.Rule{{Tables: []string{"test"}}},
 	}

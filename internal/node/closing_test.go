@@ -14,9 +14,9 @@ import (
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
 )

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 )
 
 // finished is a federation whose job is done, as its members' folders had it when all nodes had stopped. Nobody changes

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -24,7 +23,7 @@ type hoarder struct {
 func newHoarder(t *testing.T) hoarder {
 	l := newTestNetwork(t, 3, 40)
 	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
-		Accept: []consent.Rule{testnet.Wide(
+		Accept: []consent.Rule{consent.Wide(
 			consent.Rule{Proposers: []string{"bank", "telco"}, Tasks: []string{contract.TaskTrain}})}}
 	noon, days := time.Now(), new(atomic.Int64)
 	l.now = func() time.Time { return noon.AddDate(0, 0, int(days.Load())) }

@@ -18,7 +18,6 @@ import (
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -110,7 +109,7 @@ func (l *testNetwork) stuffer() *stuffer {
 // member, and an honest job runs.
 func TestStuffer(t *testing.T) {
 	s, logged := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
-		Accept: []consent.Rule{testnet.Wide(consent.Rule{Proposers: []string{"bank"}})}})
+		Accept: []consent.Rule{consent.Wide(consent.Rule{Proposers: []string{"bank"}})}})
 	l := s.l
 	texts := s.contracts(300)
 	for _, text := range texts {
@@ -161,7 +160,7 @@ func TestStuffer(t *testing.T) {
 func TestRefusedProposalsAreForgotten(t *testing.T) {
 	refuse := []consent.Rule{{Proposers: []string{"telco"}}}
 	s, _ := newStuffer(t, &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables, Refuse: refuse,
-		Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{"train", "predict"}})}})
+		Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: []string{"train", "predict"}})}})
 	l := s.l
 	_, kept, err := l.propose(l.job("train", "privacy = \"masked\"", smallJob))
 	must(t, err)
@@ -199,7 +198,7 @@ func TestRefusedProposalsAreForgotten(t *testing.T) {
 func TestCrowdedProposerWaits(t *testing.T) {
 	l := newTestNetwork(t, 3, 40)
 	l.policy = &consent.Policy{Format: consent.Format, Tables: openPolicy().Tables,
-		Accept: []consent.Rule{testnet.Wide(consent.Rule{Tables: []string{"train"}})}}
+		Accept: []consent.Rule{consent.Wide(consent.Rule{Tables: []string{"train"}})}}
 	said := make(chan string, 100)
 	l.watch(0, func(e jobs.Event) {
 		if e.Kind == jobs.EventWaiting && strings.Contains(e.Text, "takes no more") {

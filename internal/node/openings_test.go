@@ -13,10 +13,10 @@ import (
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 )
 
 // prepare agrees on a prediction.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 )
 
 // floats is the id column of a federation of which the insurer's program wrote the ids as floats.

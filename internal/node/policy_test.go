@@ -24,7 +24,6 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/owner"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/fault"
@@ -44,7 +43,7 @@ func wideRules(t testing.TB, rules string) *consent.Policy {
 	t.Helper()
 	p := rulesOf(t, rules)
 	for i := range p.Accept {
-		p.Accept[i] = testnet.Wide(p.Accept[i])
+		p.Accept[i] = consent.Wide(p.Accept[i])
 	}
 	return p
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 )
 
 // backup copies a party's folder while its node is stopped, as docs/life.md says, and returns where to.

@@ -22,9 +22,9 @@ import (
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -60,7 +60,7 @@ type testNetwork struct {
 func openPolicy() *consent.Policy {
 	labels := []string{"y", "z"}
 	return &consent.Policy{
-		Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: contract.Tasks()})},
+		Format: consent.Format, Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: contract.Tasks()})},
 		Tables: []consent.Table{{Name: "train", Labels: labels}, {Name: "test", Labels: labels}},
 	}
 }

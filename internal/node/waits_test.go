@@ -10,8 +10,8 @@ import (
 
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 )
 

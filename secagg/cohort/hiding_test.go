@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/internal/stat"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/internal/localnet"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg"

@@ -24,8 +24,8 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
 	nodejob "github.com/hanse-project/hanse/internal/node/job"
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -177,7 +177,7 @@ func (f *federation) open(i int) (*node.Node, error) {
 		Key: f.keys[i], Charter: charter, Transport: f.links.Transport(f.ids[i]), Workers: 1, RecordLimit: mostPayloads,
 		Tables: map[string]jobs.TableSpec{tableName: {Path: path}}, Dir: filepath.Join(f.dir, f.names[i], "node"),
 		Policy: &consent.Policy{
-			Format: consent.Format, Accept: []consent.Rule{testnet.Wide(consent.Rule{Tasks: []string{contract.TaskTrain}})},
+			Format: consent.Format, Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: []string{contract.TaskTrain}})},
 			Tables: []consent.Table{{Name: tableName, Labels: []string{f.label()}}},
 		},
 		Told: func(e jobs.Event) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 )
 

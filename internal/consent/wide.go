@@ -1,14 +1,10 @@
-package testnet
+package consent
 
-import (
-	"math"
-
-	"github.com/hanse-project/hanse/internal/consent"
-)
+import "math"
 
 // Wide is a rule without the standards that hold where a rule says nothing: jobs of any few rows, and any number of
 // them. What the rule says itself stays.
-func Wide(r consent.Rule) consent.Rule {
+func Wide(r Rule) Rule {
 	if r.MinRows == nil {
 		r.MinRows = new(int64(0))
 	}

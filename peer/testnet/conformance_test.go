@@ -3,8 +3,8 @@ package testnet_test
 import (
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/testnet"
 	"github.com/hanse-project/hanse/internal/testnet/conformance"
+	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 )
 
