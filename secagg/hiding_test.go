@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -82,11 +82,11 @@ func leaks(ring Ring, view [3][]byte) []string {
 	zeros, counting := countPairs(view[0]), countPairs(view[1])
 	for name, c := range map[string][]int64{"zeros": zeros, "counting": counting,
 		"difference of two sums": countPairs(difference)} {
-		check(name+": bytes are uneven", stat.ChiSquareUniform(bytesIn(c)))
-		check(name+": 16-bit words are uneven", stat.ChiSquareUniform(c))
+		check(name+": bytes are uneven", drawn.ChiSquareUniform(bytesIn(c)))
+		check(name+": 16-bit words are uneven", drawn.ChiSquareUniform(c))
 	}
-	check("bytes tell the inputs apart", stat.ChiSquareSame(bytesIn(zeros), bytesIn(counting)))
-	check("16-bit words tell the inputs apart", stat.ChiSquareSame(zeros, counting))
+	check("bytes tell the inputs apart", drawn.ChiSquareSame(bytesIn(zeros), bytesIn(counting)))
+	check("16-bit words tell the inputs apart", drawn.ChiSquareSame(zeros, counting))
 	return found
 }
 
@@ -154,7 +154,7 @@ func TestPublishedSumsLeak(t *testing.T) {
 	})
 	counts := countPairs(viewOf(t, tap)[0])
 	for what, p := range map[string]float64{
-		"bytes": stat.ChiSquareUniform(bytesIn(counts)), "words": stat.ChiSquareUniform(counts),
+		"bytes": drawn.ChiSquareUniform(bytesIn(counts)), "words": drawn.ChiSquareUniform(counts),
 	} {
 		if !(p < hidingLimit) {
 			t.Errorf("%s of a sum in the clear have p = %g", what, p)

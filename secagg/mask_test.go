@@ -39,8 +39,8 @@ func fixedPair(subtract bool) maskPair {
 	}}
 }
 
-// drawn returns the first n mask bytes of a sum of a party with one pair.
-func drawn(t testing.TB, p maskPair, sum uint64, ring Ring, n int) []byte {
+// maskBytes returns the first n mask bytes of a sum of a party with one pair.
+func maskBytes(t testing.TB, p maskPair, sum uint64, ring Ring, n int) []byte {
 	t.Helper()
 	masks, err := (&masker{pairs: []maskPair{p}, next: 1}).draw(sum, keys.HashOf("test told"), ring)
 	if err != nil {
@@ -63,11 +63,11 @@ func TestMaskGolden(t *testing.T) {
 		{Fixed64, 1, "f2aff5e97879827d1fdd663bbb999052"},
 		{Fixed64, 2, "64bee859645ce915d1db4da4f09df54b"},
 	} {
-		mask := drawn(t, fixedPair(false), c.sum, c.ring, 16)
+		mask := maskBytes(t, fixedPair(false), c.sum, c.ring, 16)
 		if got := hex.EncodeToString(mask); got != c.want {
 			t.Errorf("the mask of sum %d in %v starts %s, want %s", c.sum, c.ring, got, c.want)
 		}
-		c.ring.Add(mask, drawn(t, fixedPair(true), c.sum, c.ring, 16))
+		c.ring.Add(mask, maskBytes(t, fixedPair(true), c.sum, c.ring, 16))
 		if !bytes.Equal(mask, make([]byte, 16)) {
 			t.Errorf("%v: the masks of the two parties of a pair do not cancel", c.ring)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
-	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // common is small with a common bin for two rounds at a time.
@@ -53,7 +53,7 @@ func TestCommonBinsAreDrawnAlike(t *testing.T) {
 			}
 		}
 	}
-	if a, b := stat.ChiSquareUniform(kernels), stat.ChiSquareUniform(pairs); a < 1e-6 || b < 1e-6 {
+	if a, b := drawn.ChiSquareUniform(kernels), drawn.ChiSquareUniform(pairs); a < 1e-6 || b < 1e-6 {
 		t.Errorf("kernels are drawn %v times (p = %.2g), pairs %v times (p = %.2g)", kernels, a, pairs, b)
 	}
 }

@@ -287,7 +287,6 @@ var may = map[string][]string{
 	},
 	"internal/source":        {"keys"},
 	"internal/source/pgtest": {"internal/testnet/needs"},
-	"internal/stat":          {},
 	"internal/statusview": {
 		"internal/jobview", "internal/node", "internal/node/job", "internal/terminal", "internal/wording",
 	},

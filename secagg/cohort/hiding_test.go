@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -97,10 +97,10 @@ func leaks(view *[3][]byte) []string {
 		binary.LittleEndian.PutUint16(difference[i:], d)
 	}
 	zeros, ones, differences := count(view[0]), count(view[1]), count(difference)
-	check("zeros", stat.ChiSquareUniform(zeros))
-	check("ones", stat.ChiSquareUniform(ones))
-	check("difference of two sums", stat.ChiSquareUniform(differences))
-	check("zeros and ones", stat.ChiSquareSame(zeros, ones))
+	check("zeros", drawn.ChiSquareUniform(zeros))
+	check("ones", drawn.ChiSquareUniform(ones))
+	check("difference of two sums", drawn.ChiSquareUniform(differences))
+	check("zeros and ones", drawn.ChiSquareSame(zeros, ones))
 	return found
 }
 

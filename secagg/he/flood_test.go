@@ -4,9 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/stat"
 	"github.com/tuneinsight/lattigo/v5/ring"
 	"github.com/tuneinsight/lattigo/v5/utils/sampling"
+
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
 // newTestFlooder makes one for the scheme's primes.
@@ -68,7 +69,7 @@ func TestFloodIsUniform(t *testing.T) {
 		}
 	}
 	for name, counts := range map[string][]int64{"lowest": low, "highest": high} {
-		if p := stat.ChiSquareUniform(counts); !(p > 1e-12) {
+		if p := drawn.ChiSquareUniform(counts); !(p > 1e-12) {
 			t.Errorf("the %s eight bits are uniform with probability %g", name, p)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg"
 )
@@ -127,7 +127,7 @@ func TestAllOthersWithoutTheRootOpenNothing(t *testing.T) {
 				counts[v.hi>>50]++ // Q is just under 2^120
 			}
 		}
-		if prob := stat.ChiSquareUniform(counts); !(prob > 1e-12) {
+		if prob := drawn.ChiSquareUniform(counts); !(prob > 1e-12) {
 			t.Errorf("without holder %d the coefficients are uniform with probability %g", missing, prob)
 		}
 	}
@@ -165,7 +165,7 @@ func TestWhatTheOthersSeeIsUniform(t *testing.T) {
 			low[uint8(w)]++
 		}
 		for _, counts := range [][]int64{high, low} {
-			if prob := stat.ChiSquareUniform(counts); !(prob > 1e-12) {
+			if prob := drawn.ChiSquareUniform(counts); !(prob > 1e-12) {
 				t.Errorf("%s is uniform with probability %g", name, prob)
 			}
 		}

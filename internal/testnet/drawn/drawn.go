@@ -1,5 +1,6 @@
 // Package drawn says which of a test's cases are run today. Where one case stands for another, each day draws some, and
-// as many days as it takes draw them all; under the build tag long every case is run.
+// as many days as it takes draw them all; under the build tag long every case is run. And it says how likely counts are
+// to be drawn from a distribution.
 package drawn
 
 import (

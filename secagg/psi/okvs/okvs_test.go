@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/internal/parallel"
-	"github.com/hanse-project/hanse/internal/stat"
+	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -207,7 +207,7 @@ func TestOtherKeysDecodeAtRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := stat.ChiSquareUniform(bystander{opened}.bytes(others)); (p > 1e-6) != random {
+		if p := drawn.ChiSquareUniform(bystander{opened}.bytes(others)); (p > 1e-6) != random {
 			t.Errorf("random free slots: %v; chi-square probability %.2g", random, p)
 		}
 	}
@@ -252,7 +252,7 @@ func TestTablesOfRandomValuesAreUniform(t *testing.T) {
 		}
 		lowest := 1.0
 		for _, counts := range seen.slots {
-			lowest = min(lowest, stat.ChiSquareUniform(counts))
+			lowest = min(lowest, drawn.ChiSquareUniform(counts))
 		}
 		if (lowest > 1e-6) != random {
 			t.Errorf("random free slots: %v; the least uniform slot has chi-square probability %.2g", random, lowest)
