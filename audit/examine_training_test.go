@@ -54,7 +54,8 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 	for _, s := range signal {
 		tr.labels.Values = append(tr.labels.Values, math.Copysign(1, s))
 	}
-	d, err := fdskl.DiscloseTraining(tr.params, privacy, tr.names, columns, trainingRows)
+	d, err := fdskl.Disclose(fdskl.Outline{Params: tr.params, Privacy: privacy, Parties: tr.names, Columns: columns,
+		Rows: trainingRows})
 	if err != nil {
 		t.Fatal(err)
 	}

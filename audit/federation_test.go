@@ -73,7 +73,8 @@ func (f *federation) sign(active int) {
 	if err := toml.Unmarshal([]byte(text.String()), &job.Parameters); err != nil {
 		f.t.Fatal(err)
 	}
-	d, err := fdskl.DiscloseTraining(f.params, f.privacy, f.names, []int{3, 3, 3, 3}, f.rows)
+	d, err := fdskl.Disclose(fdskl.Outline{Params: f.params, Privacy: f.privacy, Parties: f.names,
+		Columns: []int{3, 3, 3, 3}, Rows: f.rows})
 	if err != nil {
 		f.t.Fatal(err)
 	}

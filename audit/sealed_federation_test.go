@@ -78,13 +78,18 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 	if f.params, err = sealed.WithFacts(f.params, f.facts()); err != nil {
 		t.Fatal(err)
 	}
-	d, err := sealed.DiscloseTraining(f.params, f.names, rows)
+	d, err := sealed.Disclose(f.outline())
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.sign(contract.TaskTrain, d)
 	f.keep()
 	return f
+}
+
+// outline is the training.
+func (f *threes) outline() fdskl.Outline {
+	return fdskl.Outline{Params: f.params, Privacy: fdskl.Sealed, Parties: f.names, Rows: f.rows}
 }
 
 // sign makes the contract that all sign.
@@ -192,7 +197,9 @@ func (f *threes) learn(who, at int, failure error) []error {
 // predict agrees on a prediction of the training's rows, to p3, and runs it.
 func (f *threes) predict() []error {
 	f.t.Helper()
-	d, err := sealed.DisclosePrediction(f.params, f.names, f.rows, fdskl.ScoreRows, "p3")
+	o := f.outline()
+	o.Receiver = "p3"
+	d, err := sealed.Disclose(o)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -58,7 +58,9 @@ func newInShards(t *testing.T) *inShards {
 		lists = append(lists, f.operationsOf(f.cuts[i]))
 	}
 	f.sharded = contract.InShards(f.shards, lists...)
-	d, err := sealed.DiscloseSharded(f.params, f.names, f.rows)
+	o := f.outline()
+	o.InShards = true
+	d, err := sealed.Disclose(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +72,13 @@ func newInShards(t *testing.T) *inShards {
 // operationsOf lists what the session of a shard does.
 func (f *inShards) operationsOf(s contract.Shard) []contract.Operation {
 	f.t.Helper()
-	list, err := sealed.DiscloseShard(f.params, f.names, f.rows, sealed.Shard{Lo: s.First, Hi: s.First + s.Rows})
+	o := f.outline()
+	o.Shard = &fdskl.Shard{Lo: s.First, Hi: s.First + s.Rows}
+	d, err := sealed.Disclose(o)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return contract.SessionOperations(len(f.names), list)
+	return contract.SessionOperations(len(f.names), d.Operations)
 }
 
 // shard prepares the session of a shard: workers, their delegations and their contract.

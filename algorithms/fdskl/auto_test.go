@@ -234,7 +234,7 @@ func TestLambdaIsWritten(t *testing.T) {
 // TestTooFewRowsToKeepOut says so before anybody consents.
 func TestTooFewRowsToKeepOut(t *testing.T) {
 	p := Params{Active: []string{"a"}, Label: "y"}.WithDefaults()
-	_, err := DiscloseTraining(p, Masked, []string{"a", "b"}, []int{1, 1}, 9)
+	_, err := Disclose(Outline{Params: p, Privacy: Masked, Parties: []string{"a", "b"}, Columns: []int{1, 1}, Rows: 9})
 	wantError(t, err, `count what is sent: lambda is "auto" and the job has 9 rows, want at least 10 to choose by rows `+
 		`that are kept out: give lambda as a number`)
 }

@@ -148,7 +148,7 @@ func TestScoresOfClasses(t *testing.T) {
 				rows := f.newRows(t, 19)
 				var first []float64
 				for _, receiver := range []int{0, 3} {
-					d, err := DisclosePrediction(f.params, privacy, f.names, f.columnsOf(), 19, 19, f.names[receiver])
+					d, err := Disclose(f.scoring(19, 19, receiver))
 					if err != nil {
 						t.Fatal(err)
 					}

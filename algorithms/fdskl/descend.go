@@ -86,8 +86,8 @@ func (t *solver) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q fl
 	if err != nil {
 		return nil, 0, err
 	}
-	if t.counter != nil {
-		return nil, 0, t.counter.solver(ctx, o.(*joint))
+	if t.tracer != nil {
+		return nil, 0, t.tracer.solver(ctx, o.(*joint))
 	}
 	state, q, err := t.minimise(ctx, o, make([]float64, o.size()), from, t.Vault)
 	if err != nil {

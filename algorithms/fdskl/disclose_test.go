@@ -28,10 +28,22 @@ func (f *fixture) columnsOf() []int {
 	return n
 }
 
+// outline is the fixture's training.
+func (f *fixture) outline() Outline {
+	return Outline{Params: f.params, Privacy: f.privacy, Parties: f.names, Columns: f.columnsOf(), Rows: f.rows}
+}
+
+// scoring is a prediction with the fixture's model, of which so many rows are scored at a time.
+func (f *fixture) scoring(rows, batch, receiver int) Outline {
+	o := f.outline()
+	o.Rows, o.Receiver, o.BatchRows = rows, f.names[receiver], batch
+	return o
+}
+
 // disclose is what the fixture's training opens and does.
 func (f *fixture) disclose(t testing.TB) Disclosure {
 	t.Helper()
-	d, err := DiscloseTraining(f.params, f.privacy, f.names, f.columnsOf(), f.rows)
+	d, err := Disclose(f.outline())
 	if err != nil {
 		t.Fatal(err)
 	}

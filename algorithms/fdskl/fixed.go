@@ -12,8 +12,7 @@ import (
 // fixed runs the schedule "fixed": all features are drawn up front, every angle is opened exactly
 // once, in blocks of rows, and the coefficients are solved for.
 func (t *trainer) fixed(ctx context.Context) (*Model, error) {
-	var err error
-	if t.heldOut, err = t.Params.HeldOut(t.Rows); err != nil {
+	if err := t.keepOut(t.Rows, 0); err != nil {
 		return nil, err
 	}
 	if t.Sums != nil {
@@ -62,6 +61,19 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 		return m, nil
 	}
 	return m, t.solver.solveLocal(ctx, m, held)
+}
+
+// keepOut notes, at active parties, which rows from the first on choose the regulariser of a job over so many. A job
+// whose rows are too few is refused at all.
+func (t *trainer) keepOut(rows, first int) (err error) {
+	if t.rank < 0 {
+		_, err = t.Params.Chooses(rows)
+		return err
+	}
+	if t.heldOut, err = t.Params.HeldOut(rows); t.heldOut != nil {
+		t.heldOut = t.heldOut[first : first+t.Rows]
+	}
+	return err
 }
 
 // angles are what an active party holds: the opened turns of all rows for its share of features.
@@ -147,18 +159,18 @@ func (t *trainer) eachBlock(from int, body func(lo, hi int) error) error {
 	return t.loop(max(from, whole), (t.Rows+size-1)/size, 1, block)
 }
 
-// loop runs body from one number up to another. In a dry run numbers that differ by a multiple of period are the same,
-// and one of them counts for all.
+// loop runs body from one number up to another. Where operations are counted, numbers that differ by a multiple of
+// period are the same, and one of them counts for all.
 func (t *trainer) loop(from, to, period int, body func(n int) error) error {
 	for n := from; n < to; n++ {
 		turn := func() error { return body(n) }
 		switch {
-		case t.counter == nil:
+		case t.tracer == nil || t.tracer.Following():
 			if err := turn(); err != nil {
 				return err
 			}
 		case n < from+period:
-			if err := t.counter.Times((to-n+period-1)/period, turn); err != nil {
+			if err := t.tracer.Times((to-n+period-1)/period, turn); err != nil {
 				return err
 			}
 		}

@@ -17,7 +17,6 @@ const (
 	KindDerivatives     = "derivatives"      // sums: derivatives of the loss by the scores
 	KindProducts        = "products"         // sums: the solver's inner products; the totals are broadcast
 	KindObjective       = "objective"        // sums: the value of the objective; the total is broadcast
-	KindRequest         = "request"          // broadcasts of who asks for one score: its number, and the row's
 )
 
 // total ends the kind of the broadcast that follows a sum of scalars.

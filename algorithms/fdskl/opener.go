@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/trace"
 )
 
 // opener opens angles to the active parties, block of rows by block of rows, by the job's privacy
@@ -101,6 +102,7 @@ func (t *trainer) drawPublished(s *openerShare) {
 // openAngles opens the angles of rows [lo, hi) of this party's parts to the k-th active party, row-major
 // [hi-lo][angles of k]. Elsewhere the result means nothing.
 func (o *opener) openAngles(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
+	o.tracer.angles(k, func() []trace.Angle { return o.list(k, lo, hi) })
 	if o.Privacy == Published {
 		// Opens a block by Algorithm 3 and rounds it to turns.
 		s := &o.shares[k]
@@ -130,6 +132,18 @@ func (o *opener) openAngles(ctx context.Context, k int, rows []*kernel.Matrix, l
 		return nil, err
 	}
 	return block, o.Network.SumTurns(ctx, KindAngles, o.actives[k], block)
+}
+
+// list names the angles of a block, in the order of its words.
+func (o *opener) list(k, lo, hi int) (list []trace.Angle) {
+	for j := lo; j < hi; j++ {
+		for _, r := range o.shares[k].runs {
+			for i := range r.Count {
+				list = append(list, trace.Angle{Row: j, Frequency: r.First + i})
+			}
+		}
+	}
+	return list
 }
 
 // turns returns this party's addends of a block of angles.

@@ -71,9 +71,9 @@ type Party struct {
 	// wrong labels NaN, and Scored is not called.
 	Sums func(ctx context.Context, b *Begun) ([]Sums, error)
 
-	blockBytes int      // about the size of a block of angles; tests make it small
-	newtonSide int      // the largest matrix that newton factorises; tests make it small
-	counter    *counter // counts what this party sends, instead of sending it; nil but in a dry run
+	blockBytes int     // about the size of a block of angles; tests make it small
+	newtonSide int     // the largest matrix that newton factorises; tests make it small
+	tracer     *tracer // notes what this party sends, instead of sending it; nil but there
 }
 
 // trainer is one party's part of a training or a prediction. Its parts share the setting, and a part calls only parts

@@ -28,13 +28,15 @@ type Scoring struct {
 	Network  Network
 	Workers  int
 	Opened   func(kind string, count int64)
+
+	tracer *tracer // see Party
 }
 
 // NewScorer prepares a joint prediction with this party's part of the model.
 func NewScorer(s Scoring) (*Scorer, error) {
 	m := s.Models[0]
 	p := &Party{Self: s.Self, Names: m.Names, Params: m.Params, Privacy: m.Privacy, Network: s.Network,
-		Workers: s.Workers, Opened: s.Opened}
+		Workers: s.Workers, Opened: s.Opened, tracer: s.tracer}
 	t, err := newRole(p, m.Sigma)
 	if err != nil {
 		return nil, err

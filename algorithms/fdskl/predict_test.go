@@ -66,8 +66,7 @@ func TestJointPredictionIsThePooledOne(t *testing.T) {
 					models, rows := f.trainIn(t, links), f.newRows(t, 19)
 					want := exactScores(f, models, rows)
 					for _, receiver := range []int{0, len(f.names) - 1} { // the leader and a passive party
-						d, err := DisclosePrediction(f.params, privacy, f.names, f.columnsOf(), rows[0].Rows, rows[0].Rows,
-							f.names[receiver])
+						d, err := Disclose(f.scoring(rows[0].Rows, rows[0].Rows, receiver))
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -74,6 +74,7 @@ func (t *published) openExcluding(ctx context.Context, root, l int, elements, id
 	for k, i := range elements {
 		masked[k], rest[k] = angles[i], phases[ids[i]]
 	}
+	t.tracer.excluding(l, elements)
 	if err := t.Network.SumTree(ctx, KindPublishedAngles, 1, root, l, masked); err != nil {
 		return err
 	}

@@ -90,18 +90,3 @@ func DecodeScores(n int, data []byte) ([]float64, error) {
 	}
 	return scores, nil
 }
-
-// DiscloseScoreShard tells what the session of a shard of so many rows of a masked prediction opens and does.
-func DiscloseScoreShard(p Params, parties []string, columns []int, rows int, receiver string) (Disclosure, error) {
-	return DisclosePrediction(p, Masked, parties, columns, rows, ScoreRows, receiver)
-}
-
-// DiscloseShardedPrediction tells what a masked prediction opens whose rows are scored in shards: all of it in their
-// sessions, see DiscloseScoreShard. Its own session does nothing more.
-func DiscloseShardedPrediction(
-	p Params, parties []string, columns []int, rows int, receiver string,
-) (Disclosure, error) {
-	d, err := DisclosePrediction(p, Masked, parties, columns, rows, ScoreRows, receiver)
-	d.Operations = nil
-	return d, err
-}

@@ -26,7 +26,7 @@ func (f *fixture) predictInShards(t *testing.T, models []*Model, rows []*kernel.
 		learned.opened(i)
 	}
 	for _, shard := range shards {
-		d, err := DisclosePrediction(f.params, Masked, f.names, f.columnsOf(), shard.Rows(), batch, f.names[receiver])
+		d, err := Disclose(f.scoring(shard.Rows(), batch, receiver))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,9 @@ func TestShardsScoreAsAPrediction(t *testing.T) {
 				models, rows := f.train(t), f.newRows(t, 19)
 				for _, receiver := range []int{0, len(f.names) - 1} {
 					want, _ := f.predict(t, f.federation(t), models, rows, receiver)
-					d, err := DiscloseShardedPrediction(f.params, f.names, f.columnsOf(), rows[0].Rows, f.names[receiver])
+					o := f.scoring(rows[0].Rows, 0, receiver)
+					o.InShards = true
+					d, err := Disclose(o)
 					if err != nil || len(d.Operations) != 0 {
 						t.Fatalf("the prediction's own session does %+v, %v", d.Operations, err)
 					}

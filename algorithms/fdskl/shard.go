@@ -203,7 +203,7 @@ type Summing struct {
 	Opened   func(kind string, count int64) // may be nil; see Party
 
 	blockBytes int
-	counter    *counter // see Party
+	tracer     *tracer // see Party
 }
 
 // SumRows opens the angles of a shard's rows to the label holder, as a training does, and returns there what the rows
@@ -249,9 +249,9 @@ func (p Summing) summer() (*trainer, error) {
 	}
 	party := &Party{Self: p.Self, Names: m.Names, Params: m.Params, Privacy: m.Privacy, Rows: p.Shard.Rows(),
 		Network: p.Network, Workers: p.Workers, Report: p.Report, Opened: p.Opened, blockBytes: p.blockBytes,
-		counter: p.counter}
+		tracer: p.tracer}
 	party.Params.Sigma = m.Sigma
-	if p.counter == nil {
+	if p.tracer == nil {
 		if len(p.Matrices) != 1 {
 			return nil, fmt.Errorf("%d tables of a shard, want one", len(p.Matrices))
 		}
@@ -271,10 +271,7 @@ func (p Summing) summer() (*trainer, error) {
 	if m.Params.Scores() > 1 {
 		t.target.places = p.Labels
 	}
-	if t.heldOut, err = m.Params.HeldOut(p.Rows); err == nil && t.heldOut != nil {
-		t.heldOut = t.heldOut[p.Shard.Lo:p.Shard.Hi]
-	}
-	return t, err
+	return t, t.keepOut(p.Rows, p.Shard.Lo)
 }
 
 // sums returns what the rows of the equations add up to.
@@ -350,25 +347,4 @@ func (t *solver) judgeSums(m *Model, e *equations, lambda float64) {
 			m.TrainError = t.target.Scale * math.Sqrt(loss)
 		}
 	}
-}
-
-// DiscloseShard tells what the session of a shard of a masked training over rows opens and does: of the training's
-// openings the angles of the shard's rows. columns[i] is the number of feature columns of parties[i].
-func DiscloseShard(p Params, parties []string, columns []int, rows int, s Shard) (Disclosure, error) {
-	c := &counter{params: p, privacy: Masked, names: parties, rows: s.Rows(), oneStage: true}
-	m := &Model{Names: parties, Params: p, Privacy: Masked, Sigma: 1}
-	if _, err := SumRows(context.Background(), Summing{Self: -1, Begun: m, Rows: rows, Shard: s, Network: c, Workers: 1,
-		counter: c}); err != nil {
-		return Disclosure{}, fmt.Errorf("count what is sent: %w", err)
-	}
-	o := openingList{params: p, privacy: Masked, parties: parties, columns: columns, rows: int64(s.Rows())}
-	o.angles(0, c.anglesOf(0))
-	return Disclosure{Openings: o.list, Operations: c.counted()}, nil
-}
-
-// DiscloseSharded is DiscloseTraining of a masked training whose own session takes the sums of rows from shards: it
-// opens what a training opens, of which the angles open in the sessions of the shards; see DiscloseShard for theirs.
-func DiscloseSharded(p Params, parties []string, columns []int, rows int) (Disclosure, error) {
-	return discloseTraining(p, Masked, parties, columns, rows,
-		func(context.Context, *Begun) ([]Sums, error) { return nil, nil })
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -36,7 +37,9 @@ func (f *fixture) newSharding(t testing.TB, block, n int) *sharding {
 		s.vaults = append(s.vaults, newVault())
 	}
 	for _, shard := range list {
-		d, err := DiscloseShard(f.params, f.names, f.columnsOf(), f.rows, shard)
+		o := f.outline()
+		o.Shard = &shard
+		d, err := Disclose(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +90,9 @@ func (s *sharding) sum(t testing.TB, at int, begun []*Begun) ([]Sums, error) {
 // train trains in the nodes' own session, in which change may change the shards' sums, and returns the models.
 func (s *sharding) train(t testing.TB, change func(sums [][]Sums)) ([]*Model, []error) {
 	t.Helper()
-	d, err := DiscloseSharded(s.params, s.names, s.columnsOf(), s.rows)
+	o := s.outline()
+	o.InShards = true
+	d, err := Disclose(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +143,7 @@ func (s *sharding) train(t testing.TB, change func(sums [][]Sums)) ([]*Model, []
 		return err
 	})
 	if len(errs) == 0 || errs[0] == nil {
-		whole, err := DiscloseTraining(s.params, s.privacy, s.names, s.columnsOf(), s.rows)
+		whole, err := Disclose(s.outline())
 		if err != nil || !slices.Equal(d.Openings, whole.Openings) {
 			t.Errorf("in shards %+v opens, else %+v, %v", d.Openings, whole.Openings, err)
 		}
@@ -342,7 +347,9 @@ func TestAShardOpensItsAnglesAlone(t *testing.T) {
 	want := whole.Operations[at]
 	var count, bytes int64
 	for _, s := range shards {
-		d, err := DiscloseShard(f.params, f.names, f.columnsOf(), f.rows, s)
+		own := f.outline()
+		own.Shard = &s
+		d, err := Disclose(own)
 		if err != nil || len(d.Operations) != 1 || len(d.Openings) != 1 {
 			t.Fatalf("a shard does %+v and opens %+v, %v", d.Operations, d.Openings, err)
 		}
@@ -356,7 +363,9 @@ func TestAShardOpensItsAnglesAlone(t *testing.T) {
 	if count != want.Count || bytes != want.Bytes {
 		t.Errorf("shards do %d sums of %d bytes, the training %d of %d", count, bytes, want.Count, want.Bytes)
 	}
-	d, err := DiscloseSharded(f.params, f.names, f.columnsOf(), f.rows)
+	gathers := f.outline()
+	gathers.InShards = true
+	d, err := Disclose(gathers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,12 +456,15 @@ func TestSumsOfOtherShapesAreRefused(t *testing.T) {
 	}
 }
 
-// TestLayoutFindsEveryAngleOfAShard: the layout of a training over the shard's rows knows what opens in its session.
-func TestLayoutFindsEveryAngleOfAShard(t *testing.T) {
+// TestFollowerFindsEveryAngleOfAShard: who follows the session of a shard knows what opens in its session.
+func TestFollowerFindsEveryAngleOfAShard(t *testing.T) {
 	f := newFixture(t, 4, 40, 1, Params{Loss: "square", Features: 30, Sigma: 1})
 	shard := Shard{Lo: 12, Hi: 31}
 	links := f.federation(t)
-	o := &observer{layout: NewLayout(f.params, Masked, f.names, shard.Rows()), angles: make(map[Angle]float64)}
+	outline := f.outline()
+	outline.Shard = &shard
+	o := &observer{follower: Follow(outline), angles: make(map[trace.Angle]float64)}
+	defer o.follower.Close()
 	links.recorder = o
 	errs := links.run(func(ctx context.Context, i int, n Network) error {
 		m := &Model{Names: f.names, Params: f.params, Privacy: Masked, Sigma: 1, Owner: f.parts[i].Owner,
@@ -466,12 +478,12 @@ func TestLayoutFindsEveryAngleOfAShard(t *testing.T) {
 		return err
 	})
 	if o.err != nil {
-		t.Fatalf("the layout: %v; sessions end with %v", o.err, errs)
+		t.Fatalf("the follower: %v; sessions end with %v", o.err, errs)
 	}
 	must(t, errs)
-	angles := make(map[Angle]float64)
+	angles := make(map[trace.Angle]float64)
 	for a, turns := range o.angles {
-		angles[Angle{Row: a.Row + shard.Lo, Frequency: a.Frequency}] = turns
+		angles[trace.Angle{Row: a.Row + shard.Lo, Frequency: a.Frequency}] = turns
 	}
 	if want := shard.Rows() * f.params.Angles(); len(angles) != want {
 		t.Errorf("%d angles opened, want %d", len(angles), want)

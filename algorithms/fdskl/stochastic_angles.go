@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/hanse-project/hanse/algorithms/trace"
 )
 
 // How far masked coefficients can be from those of real arithmetic with the same phases:
@@ -35,17 +37,19 @@ import (
 // openBatch opens to the k-th active party the angles of the batch that it does not hold yet
 // (step 3), all in one sum: rows differ in how many features they lack, so the vector is ragged.
 func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
-	if s.counter != nil && s.features[k] > 0 {
-		s.counter.bound(k)
-	}
-	if s.counter != nil {
+	if s.tracer != nil && !s.tracer.Following() {
+		if s.features[k] > 0 {
+			s.tracer.bound(k)
+		}
 		return nil
 	}
 
 	// Lists the features of the batch's angles that the k-th active party does not hold, row by
 	// row.
 	var ids []int
-	for _, j := range batch {
+	lacks := make([]int, len(batch))
+	for b, j := range batch {
+		lacks[b] = s.features[k] - s.opened[k][j]
 		for f := s.opened[k][j]; f < s.features[k]; f++ {
 			ids = append(ids, s.global(k, f))
 		}
@@ -53,12 +57,22 @@ func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	s.tracer.angles(k, func() (list []trace.Angle) {
+		at := 0
+		for b, j := range batch {
+			for _, id := range ids[at : at+lacks[b]] {
+				list = append(list, trace.Angle{Row: j, Frequency: id})
+			}
+			at += lacks[b]
+		}
+		return list
+	})
 	total, err := s.openAngles(ctx, k, batch, ids)
 	if err != nil {
 		return err
 	}
-	for _, j := range batch {
-		n := s.features[k] - s.opened[k][j]
+	for b, j := range batch {
+		n := lacks[b]
 		s.opened[k][j] = s.features[k]
 		if s.rank != k {
 			continue

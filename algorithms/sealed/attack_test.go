@@ -611,7 +611,8 @@ func TestJobsWhoseStepsCannotBeCheckedAreRefused(t *testing.T) {
 		{fdskl.Params{Loss: "square", Iterations: 50000, Lambda: 1e-12, Ring: 64}, true},
 	} {
 		c.p.Active, c.p.Keeper, c.p.Helper = names[:1], names[1], names[2]
-		_, err := DiscloseTraining(WithDefaults(c.p.WithDefaults()), names, 36_632)
+		_, err := Disclose(fdskl.Outline{Params: WithDefaults(c.p.WithDefaults()), Privacy: fdskl.Sealed, Parties: names,
+			Rows: 36_632})
 		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "propose fewer iterations") {
 			t.Errorf("%s, %d steps, lambda %g: error %v, want one: %t", c.p.Loss, c.p.Iterations, c.p.Lambda, err, c.refused)
 		}

@@ -89,7 +89,7 @@ func (f *fixture) labelHolder(t testing.TB) *trainer {
 		Privacy: fdskl.Sealed, Parts: f.parts[0], Rows: f.rows, Labels: f.labels, Network: fdskl.Solo{}, Vault: newVault(),
 		Workers: 1})
 	must(t, err)
-	p := f.party(0, &counter{names: f.names, stage: func(string) int64 { return 1 }}, 1)
+	p := f.party(0, newTracer(f.outline()), 1)
 	tr, err := newTrainer(p)
 	must(t, err)
 	tr.begun = begun

@@ -25,7 +25,7 @@ func TestScorecardsOfAllSizesStayInRange(t *testing.T) {
 					}
 					p, err := WithFacts(WithDefaults(p.WithDefaults()), facts)
 					must(t, err)
-					if _, err := DiscloseTraining(p, names, rows); err != nil {
+					if _, err := Disclose(fdskl.Outline{Params: p, Privacy: fdskl.Sealed, Parties: names, Rows: rows}); err != nil {
 						t.Fatal(err)
 					}
 					s, err := scalesOf(p, rows)

@@ -68,11 +68,13 @@ type columns struct {
 	table   *turnTable
 	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
 	spare   [][]uint64                         // space of blocks that are done
+	tracer  *tracer                            // network, where it has no data; else nil
 }
 
 // newColumns prepares for a session. Outside the three nobody looks up a turn.
 func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
 	c := &columns{scales: s, roles: at, network: n, three: three}
+	c.tracer, _ = n.(*tracer)
 	if at.role != rss.Outside {
 		c.table = turnTableOf(s.s1)
 	}
@@ -174,6 +176,7 @@ func (c *columns) sum(ctx context.Context, b *block) error {
 	if c.role == rss.LabelHolder {
 		b.angles = turns
 	}
+	c.tracer.angles(b)
 	b.summed, err = c.network.BeginPadded(ctx, kindAngles, c.parties[rss.LabelHolder], turns)
 	return err
 }
@@ -241,6 +244,7 @@ func (c *columns) passFactors(ctx context.Context, b *block) error {
 	case b.late:
 		b.factors = c.space(b, 2*n)
 	}
+	c.tracer.rows(b)
 	var err error
 	b.known, err = c.three.BeginPass(ctx, kindFactors, rss.LabelHolder, b.late, max(c.k, factorRing), 2*n, b.factors)
 	return err
@@ -322,6 +326,7 @@ func (c *columns) passHalf(ctx context.Context, b *block, from rss.Role) error {
 		b.came = c.space(b, n)
 		words = b.came
 	}
+	c.tracer.rows(b)
 	end, err := c.three.BeginPass(ctx, kindReshare, from, to, c.k, n, words)
 	if c.role == to {
 		b.whole = end

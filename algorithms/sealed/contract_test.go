@@ -538,7 +538,7 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := f.disclose()
 			must(t, err)
-			begun, _, err := fdskl.DiscloseBeginning(f.params, fdskl.Sealed, f.names)
+			begun, _, err := fdskl.DiscloseBeginning(f.outline())
 			must(t, err)
 			want := &ledger{fixture: f, bytes: make(map[string]int64)}
 			want.training()
@@ -546,7 +546,7 @@ func TestContractsSayWhatTheFormulasSay(t *testing.T) {
 			compareLines(t, lines(d.Operations), want.bytes)
 
 			for _, batch := range []int{10, 3, 1} { // of the smaller ones most are not counted one by one
-				if d, err = DisclosePrediction(f.params, f.names, f.rows, batch, "p1"); err != nil {
+				if d, err = Disclose(f.prediction(f.rows, batch, 1)); err != nil {
 					t.Fatal(err)
 				}
 				want = &ledger{fixture: f, bytes: make(map[string]int64)}

@@ -173,15 +173,28 @@ func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 	return models
 }
 
+// outline is the fixture's training, in blocks of its size.
+func (f *fixture) outline() fdskl.Outline {
+	return fdskl.Outline{Params: f.params, Privacy: fdskl.Sealed, Parties: f.names, Rows: f.rows, BlockRows: f.block,
+		WindowRows: f.window}
+}
+
+// prediction is one with the fixture's model, of which so many rows are scored at a time.
+func (f *fixture) prediction(rows, batch, receiver int) fdskl.Outline {
+	o := f.outline()
+	o.Rows, o.Receiver, o.BatchRows = rows, f.names[receiver], batch
+	return o
+}
+
 // disclose is the job's disclosure, for blocks of the fixture's size.
 func (f *fixture) disclose() (fdskl.Disclosure, error) {
-	return discloseTraining(f.params, f.names, f.rows, f.block, f.window, nil)
+	return Disclose(f.outline())
 }
 
 // predict scores the training rows jointly.
 func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl.Model, receiver int) []float64 {
 	t.Helper()
-	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[receiver])
+	d, err := Disclose(f.prediction(f.rows, f.rows, receiver))
 	must(t, err)
 	testNetwork.declare(t, d)
 	f.forgetScoring()

@@ -66,7 +66,9 @@ func TestAnotherGenerationOpensNothingNew(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", behind the sum: ", behind), func(t *testing.T) {
 				f.forgetScoring()
 				node := newFederation(t, f.names)
-				d, err := DiscloseShardedPrediction(f.params, f.names, f.rows, opened, f.names[receiver])
+				o := f.prediction(f.rows, opened, receiver)
+				o.InShards = true
+				d, err := Disclose(o)
 				must(t, err)
 				node.declare(t, d)
 				var mu sync.Mutex

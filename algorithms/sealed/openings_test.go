@@ -230,11 +230,9 @@ func (k *task) predicts(t testing.TB, name string) {
 	if name == "prediction to the label holder" {
 		receiver = 0
 	}
-	disclose := DisclosePrediction
-	if name == "prediction in shards" {
-		disclose = DiscloseShardedPrediction
-	}
-	d, err := disclose(k.params, k.names, k.rows, k.rows/blocks, k.names[receiver])
+	o := k.prediction(k.rows, k.rows/blocks, receiver)
+	o.InShards = name == "prediction in shards"
+	d, err := Disclose(o)
 	must(t, err)
 	k.testNetwork.declare(t, d)
 	k.models, k.openings = models, map[string]int{kindScores: blocks}

@@ -40,7 +40,7 @@ func (a *sharpener) errors(
 	truth := f.clear(t, models)
 	mean := make([]float64, len(truth))
 	var first []float64
-	d, err := DisclosePrediction(f.params, f.names, f.rows*repeatedOpenings, f.rows, f.names[a.receiver])
+	d, err := Disclose(f.prediction(f.rows*repeatedOpenings, f.rows, a.receiver))
 	must(t, err)
 	testNetwork.declare(t, d)
 	for job := range repeatedJobs {
@@ -160,7 +160,7 @@ func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
 	testNetwork := f.testNetwork(t)
 	models := f.train(t, testNetwork)
 	truth := f.clear(t, models)
-	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
+	d, err := Disclose(f.prediction(f.rows, f.rows, outside))
 	must(t, err)
 	testNetwork.declare(t, d)
 	half := f.rows / 2
@@ -245,7 +245,7 @@ func TestOpeningsAreBookedInEverySession(t *testing.T) {
 	f := newFixture(t, 4, 24, fdskl.Params{Features: 8, Iterations: 8, Sigma: 1, Lambda: 1e-2})
 	testNetwork := f.testNetwork(t)
 	models := f.train(t, testNetwork)
-	d, err := DisclosePrediction(f.params, f.names, f.rows, f.rows, f.names[outside])
+	d, err := Disclose(f.prediction(f.rows, f.rows, outside))
 	must(t, err)
 	testNetwork.declare(t, d)
 	for session := range 2 {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -106,30 +105,4 @@ func ScoreShard(ctx context.Context, p ShardScoring) (ScoreWords, error) {
 		}
 	}
 	return words, nil
-}
-
-// DiscloseScoreShard tells what the session of a shard of so many rows of a prediction does. Nothing opens in it.
-func DiscloseScoreShard(p fdskl.Params, parties []string, rows int) ([]contract.Operation, error) {
-	return discloseScoreShard(p, parties, rows, fdskl.ScoreRows)
-}
-
-// discloseScoreShard is DiscloseScoreShard for batches of so many rows.
-func discloseScoreShard(p fdskl.Params, parties []string, rows, batch int) ([]contract.Operation, error) {
-	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
-	m := &fdskl.Model{Names: parties, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
-	s, err := newScorer(Scoring{Self: -1, Receiver: -1, Model: m, Network: c})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.prepare(); err != nil {
-		return nil, err
-	}
-	if s.angles != nil {
-		s.angles.turns = c.turns(p.Angles())
-	}
-	err = c.batches(rows, batch, func(number, n int) error {
-		_, err := s.shares(context.Background(), number, n, nil)
-		return err
-	})
-	return c.Operations, err
 }

@@ -23,10 +23,12 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 	must(t, err)
 	words := make([]ScoreWords, len(f.names))
 	for _, shard := range shards {
-		operations, err := discloseScoreShard(f.params, f.names, shard.Rows(), scored)
+		o := f.prediction(f.rows, scored, receiver)
+		o.Shard = &shard
+		d, err := Disclose(o)
 		must(t, err)
 		net := newFederation(t, f.names)
-		net.declare(t, fdskl.Disclosure{Operations: operations})
+		net.declare(t, d)
 		if err := first(net.run(func(ctx context.Context, i int, n Network) error {
 			p := ShardScoring{Self: i, Receiver: receiver, Model: models[i], Rows: shard.Rows(), Network: n, Workers: 2,
 				batch: scored}
@@ -45,7 +47,9 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 		}
 		spentAll(t, net)
 	}
-	d, err := DiscloseShardedPrediction(f.params, f.names, f.rows, opened, f.names[receiver])
+	o := f.prediction(f.rows, opened, receiver)
+	o.InShards = true
+	d, err := Disclose(o)
 	must(t, err)
 	node := newFederation(t, f.names)
 	node.declare(t, d)
@@ -167,18 +171,23 @@ func TestNothingOpensInShards(t *testing.T) {
 	} {
 		p.Iterations, p.Lambda = 8, 1e-2
 		f := newFixture(t, 4, 47, p)
-		summing, err := DiscloseShard(f.params, f.names, f.rows, Shard{Lo: 16, Hi: 47})
+		o := f.outline()
+		o.Shard = &Shard{Lo: 16, Hi: 47}
+		summing, err := Disclose(o)
 		must(t, err)
-		scoring, err := DiscloseScoreShard(f.params, f.names, 31)
-		must(t, err)
-		for _, o := range slices.Concat(summing, scoring) {
+		o.Receiver = f.names[0]
+		scoring, err := Disclose(o)
+		if err != nil || len(summing.Openings)+len(scoring.Openings) > 0 {
+			t.Fatalf("shards open %v and %v, %v", summing.Openings, scoring.Openings, err)
+		}
+		for _, o := range slices.Concat(summing.Operations, scoring.Operations) {
 			if o.Class != contract.ClassMasked.String() && o.Class != contract.ClassControl.String() ||
 				o.Collective == contract.CollectiveSum && o.Kind != kindAngles {
 				t.Errorf("%s: a shard does %+v", name, o)
 			}
 		}
 		net := newFederation(t, f.names)
-		net.declare(t, fdskl.Disclosure{Operations: scoring})
+		net.declare(t, scoring)
 		for i, err := range net.run(func(ctx context.Context, _ int, n Network) error {
 			return n.SumPacked(ctx, kindScores, 3, scoreWidth(f.params, f.params.ScoreBits), make([]uint64, 31))
 		}) {
@@ -189,29 +198,17 @@ func TestNothingOpensInShards(t *testing.T) {
 	}
 }
 
-// TestLayoutFollowsTheMessagesOfShards: the layouts of trainings and predictions, told the rows of the shard, know what
-// its messages are of.
-func TestLayoutFollowsTheMessagesOfShards(t *testing.T) {
-	p, names := layoutParams()
+// TestFollowerKnowsTheRowsOfShards: their messages are of the shard's rows, which are numbered from 0.
+func TestFollowerKnowsTheRowsOfShards(t *testing.T) {
+	p, names := followedParams()
 	n := blockRows(p.Features)
-	m := &fdskl.Model{Names: names, Params: p, Privacy: fdskl.Sealed, Sigma: 1}
 	for _, rows := range []int{n, 2*n + 276, 5*n + 40} {
-		s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
-		tr, err := newSummer(Summing{Self: -1, Begun: m, Rows: 9 * n, Shard: Shard{Lo: 3 * n, Hi: 3*n + rows}, Network: s})
-		must(t, err)
-		tr.angles.turns = s.turns(p.Angles())
-		if _, err := tr.sumRows(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		wantLayout(t, NewLayout(p, names, rows), s.list, rows)
+		o := fdskl.Outline{Params: p, Privacy: fdskl.Sealed, Parties: names, Rows: 9 * n,
+			Shard: &Shard{Lo: 3 * n, Hi: 3*n + rows}}
+		wantPassages(t, Follow(o), passagesOf(p, 0, rows), rows)
+		o.Receiver, o.BatchRows = "p2", n+n/3
+		wantPassages(t, Follow(o), passagesOfBatches(p, rows, o.BatchRows), rows)
 	}
-	s := &sequence{counter: &counter{names: names, stage: func(string) int64 { return 1 }}}
-	rows, batch := 4*n-148, n+n/3
-	scoring := ShardScoring{Self: -1, Model: m, Rows: rows, Network: s, batch: batch}
-	if _, err := ScoreShard(t.Context(), scoring); err != nil {
-		t.Fatal(err)
-	}
-	wantLayout(t, NewScoreLayout(p, names, rows, batch), s.list, rows)
 }
 
 // TestScoreShardRefuses what does not fit together, before anything is sent.
@@ -233,7 +230,7 @@ func TestScoreShardRefuses(t *testing.T) {
 	} {
 		p := ShardScoring{Receiver: 3, Rows: 8, Matrices: []*kernel.Matrix{rows}, IDs: rowIDs(8, 16),
 			Model:   &fdskl.Model{Names: f.names, Params: f.params, Shares: &fdskl.Shares{X: shares, Y: shares}},
-			Network: &counter{names: f.names, stage: func(string) int64 { return 1 }}}
+			Network: newTracer(f.outline())}
 		c.change(&p)
 		if _, err := ScoreShard(t.Context(), p); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v\nwant     %s", err, c.want)
@@ -242,7 +239,7 @@ func TestScoreShardRefuses(t *testing.T) {
 	m := &fdskl.Model{Names: f.names, Params: f.params, Sigma: 1}
 	words := func(int, int) (ScoreWords, error) { return make(ScoreWords, 3), nil }
 	outside := Scoring{Self: 3, Receiver: 3, Model: m, Openings: 1, Singly: true, Words: words,
-		Network: &counter{names: f.names, stage: func(string) int64 { return 1 }}}
+		Network: newTracer(f.outline())}
 	if _, err := NewScorer(t.Context(), outside); err == nil || err.Error() !=
 		"rows that are asked for one at a time are not scored in shards" {
 		t.Errorf("error is %v", err)
@@ -258,7 +255,7 @@ func TestScoreShardRefuses(t *testing.T) {
 
 // TestScoreWordsAreReadAsWritten, and nothing of another size is, nor any words at a party outside the three.
 func TestScoreWordsAreReadAsWritten(t *testing.T) {
-	p, names := layoutParams()
+	p, names := followedParams()
 	p.Classes = 3
 	words := make(ScoreWords, 12)
 	for i := range words {

@@ -8,7 +8,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -44,7 +43,7 @@ type Sums = fdskl.Sums
 // party of a name.
 func LengthsOfSums(p fdskl.Params, parties []string, rows int, name string) ([]int, error) {
 	t, err := newSummer(Summing{Self: slices.Index(parties, name), Begun: &fdskl.Model{Names: parties, Params: p},
-		Rows: rows, Shard: Shard{Hi: rows}, Network: &counter{names: parties}})
+		Rows: rows, Shard: Shard{Hi: rows}, Network: newTracer(fdskl.Outline{Parties: parties})})
 	if err != nil {
 		return nil, err
 	}
@@ -230,26 +229,4 @@ func (t *assembler) gathered(ctx context.Context) (acc *sums, means []float64, e
 		}
 	}
 	return acc, means, nil
-}
-
-// DiscloseShard tells what the session of a shard does. Nothing opens in it.
-func DiscloseShard(p fdskl.Params, parties []string, rows int, s Shard) ([]contract.Operation, error) {
-	return discloseShard(p, parties, rows, s, 0, 0)
-}
-
-// discloseShard is DiscloseShard for blocks and windows of so many rows, 0 for the usual ones.
-func discloseShard(
-	p fdskl.Params, parties []string, rows int, s Shard, block, window int,
-) ([]contract.Operation, error) {
-	c := &counter{names: parties, stage: func(string) int64 { return 1 }}
-	t, err := newSummer(Summing{Self: -1, Begun: &fdskl.Model{Names: parties, Params: p}, Rows: rows, Shard: s, Network: c,
-		blockRows: block, windowRows: window})
-	if err != nil {
-		return nil, err
-	}
-	if t.angles != nil {
-		t.angles.turns = c.turns(p.Angles())
-	}
-	_, err = t.sumRows(context.Background(), nil)
-	return c.Operations, err
 }

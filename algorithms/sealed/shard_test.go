@@ -29,10 +29,12 @@ func (f *fixture) newSharding(t testing.TB, n int) *sharding {
 	must(t, err)
 	s := &sharding{fixture: f, shards: list}
 	for _, shard := range list {
-		operations, err := discloseShard(f.params, f.names, f.rows, shard, f.block, f.window)
+		o := f.outline()
+		o.Shard = &shard
+		d, err := Disclose(o)
 		must(t, err)
 		net := newFederation(t, f.names)
-		net.declare(t, fdskl.Disclosure{Operations: operations})
+		net.declare(t, d)
 		s.nets, s.sums = append(s.nets, net), append(s.sums, make([]Sums, len(f.names)))
 	}
 	return s
@@ -62,7 +64,9 @@ func (s *sharding) sum(at int, begun []*Begun) error {
 // train trains with the shards' sums and returns all model parts.
 func (s *sharding) train(t *testing.T) []*fdskl.Model {
 	t.Helper()
-	d, err := discloseTraining(s.params, s.names, s.rows, s.block, s.window, noSums)
+	o := s.outline()
+	o.InShards = true
+	d, err := Disclose(o)
 	must(t, err)
 	node := newFederation(t, s.names)
 	node.declare(t, d)
@@ -208,8 +212,7 @@ func TestSumRowsRefuses(t *testing.T) {
 		{func(p *Summing) { p.Matrices = append(p.Matrices, rows) }, "2 tables of a shard, want one"},
 	} {
 		p := Summing{Self: 0, Begun: &fdskl.Model{Names: f.names, Params: f.params}, Rows: 47, Shard: shard,
-			Matrices: []*kernel.Matrix{rows}, Labels: make([]uint64, 8), Network: &counter{names: f.names,
-				stage: func(string) int64 { return 1 }}}
+			Matrices: []*kernel.Matrix{rows}, Labels: make([]uint64, 8), Network: newTracer(f.outline())}
 		c.change(&p)
 		if _, err := SumRows(t.Context(), p); err == nil || err.Error() != c.want {
 			t.Errorf("error is %v\nwant     %s", err, c.want)

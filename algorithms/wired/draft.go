@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -30,19 +31,13 @@ func Draft(job *contract.Job, all []contract.Facts) (*contract.Contract, error) 
 	if err != nil {
 		return nil, err
 	}
-	var columns []int
 	for _, f := range all {
-		columns = append(columns, f.Columns)
 		if f.Rows != all[0].Rows {
 			return nil, fmt.Errorf("job %q: %s has %d rows and %s has %d: want the same rows at all parties", job.Name,
 				all[0].Name, all[0].Rows, f.Name, f.Rows)
 		}
 	}
-	d, err := fdskl.DiscloseTraining(params, job.Privacy, job.Parties, columns, contract.RowsOf(all))
-	if err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	openings, operations, err := Disclosed(job, all, d)
+	openings, operations, err := Disclose(job, all, params)
 	if err != nil {
 		return nil, err
 	}
@@ -66,27 +61,85 @@ func Compared(job *contract.Job, all []contract.Facts) (openings []contract.Open
 	return openings, []contract.Operation{contract.Rowset()}
 }
 
-// Disclosed returns what a job's contract holds of a disclosure, the comparison of row ids before the
-// algorithm's operations; more are operations beside them.
-func Disclosed(
-	job *contract.Job, all []contract.Facts, d fdskl.Disclosure, more ...contract.Operation,
+// Disclose returns what a job's contract holds: the comparison of row ids, what the algorithm's code does and opens,
+// and what the sessions of shards do. p are the job's parameters, in a prediction those of the model; more are
+// operations of the job's own session beside them.
+func Disclose(
+	job *contract.Job, all []contract.Facts, p fdskl.Params, more ...contract.Operation,
 ) ([]contract.Opening, []contract.Operation, error) {
+	d, err := disclosed(job, all, p, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	operations := d.Operations
 	if job.Encrypted() {
-		var err error
 		if operations, err = Encrypted(operations, job.Parties); err != nil {
 			return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
 		}
 	}
+	inShards, err := discloseShards(job, all, p)
+	if err != nil {
+		return nil, nil, err
+	}
 	ids, comparing := Compared(job, all)
-	own := slices.Concat(comparing, operations)
-	var sharded []contract.Operation
-	for _, o := range more {
-		if o.Shards > 0 {
-			sharded = append(sharded, o)
-		} else {
-			own = append(own, o)
+	own := slices.Concat(comparing, operations, more)
+	if job.Shards > 0 {
+		own = append(own, contract.ShardsCompared())
+	}
+	return append(d.Openings, ids...), append(contract.SessionOperations(len(all), own), inShards...), nil
+}
+
+// disclosed is what the code of the job's own session, or of a shard's, does and opens.
+func disclosed(
+	job *contract.Job, all []contract.Facts, p fdskl.Params, shard *contract.Shard,
+) (d fdskl.Disclosure, err error) {
+	o, err := registry.Outline(job, all, p, shard)
+	if err == nil {
+		d, err = registry.Disclose(o)
+	}
+	if err != nil {
+		return d, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return d, nil
+}
+
+// discloseShards lists what the sessions of all shards do together.
+func discloseShards(job *contract.Job, all []contract.Facts, p fdskl.Params) ([]contract.Operation, error) {
+	if job.Shards == 0 {
+		return nil, nil
+	}
+	list, err := Shards(job, all, p)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]contract.Operation, len(list))
+	for i := range list {
+		if _, lists[i], err = DiscloseShard(job, all, p, &list[i]); err != nil {
+			return nil, err
 		}
 	}
-	return append(d.Openings, ids...), append(contract.SessionOperations(len(all), own), sharded...), nil
+	return contract.InShards(job.Shards, lists...), nil
+}
+
+// DiscloseShard lists what the session of one shard opens and does; see Disclose.
+func DiscloseShard(
+	job *contract.Job, all []contract.Facts, p fdskl.Params, s *contract.Shard,
+) ([]contract.Opening, []contract.Operation, error) {
+	d, err := disclosed(job, all, p, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.Openings, contract.SessionOperations(len(all), d.Operations), nil
+}
+
+// Shards numbers a job's shards; see Disclose.
+func Shards(job *contract.Job, all []contract.Facts, p fdskl.Params) (list []contract.Shard, err error) {
+	o, err := registry.Outline(job, all, p, nil)
+	if err == nil {
+		list, err = registry.Shards(o, job.Shards)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return list, nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -73,24 +73,31 @@ func (in *Input) OfShard(c *contract.Contract, have []*Generation) Input {
 	return one
 }
 
+// Outline describes the session that the input is of to the code that carried it out. p are the job's parameters; see
+// Input.Params.
+func (in *Input) Outline(p fdskl.Params) (fdskl.Outline, error) {
+	var shard *contract.Shard
+	if in.Contract.Shard != nil {
+		shard = &in.Contract.Shard.Shard
+	}
+	return registry.Outline(in.whole().Job, in.whole().Parties, p, shard)
+}
+
 // CutShards cuts the rows of a job in shards as all its parties must.
-func (in *Input) CutShards() ([]contract.Shard, error) {
-	job, rows := in.Contract.Job, contract.RowsOf(in.Contract.Parties)
-	var cuts []fdskl.Shard
-	p, err := fdskl.Params{}, error(nil)
-	if job.Task == contract.TaskPredict {
-		cuts, err = fdskl.CutShards(rows, fdskl.ScoreRows, job.Shards)
-	} else if p, err = TrainingParams(in.Contract); err == nil && job.Privacy == fdskl.Sealed {
-		cuts, err = sealed.Shards(p, rows, job.Shards)
-	} else if err == nil {
-		cuts, err = fdskl.Shards(p, rows, job.Shards)
+func (in *Input) CutShards() (list []contract.Shard, err error) {
+	job := in.Contract.Job
+	var p fdskl.Params
+	if job.Task != contract.TaskPredict {
+		p, err = TrainingParams(in.Contract)
+	}
+	if err == nil {
+		var o fdskl.Outline
+		if o, err = in.Outline(p); err == nil {
+			list, err = registry.Shards(o, job.Shards)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("shards of job %q: %w", job.Name, err)
-	}
-	list := make([]contract.Shard, len(cuts))
-	for i, c := range cuts {
-		list[i] = contract.Shard{Index: i, Of: job.Shards, First: c.Lo, Rows: c.Rows()}
 	}
 	return list, nil
 }
@@ -100,7 +107,7 @@ var ErrNoModel = errors.New("they follow from the model, of which no part was gi
 
 // DiscloseShard lists what the session of a shard opens and does by the job's contract alone.
 func (in *Input) DiscloseShard(s contract.Shard) ([]contract.Opening, []contract.Operation, error) {
-	c, span := in.Contract, fdskl.Shard{Lo: s.First, Hi: s.First + s.Rows}
+	c := in.Contract
 	if c.Job.Task == contract.TaskPredict && in.Model == nil {
 		return nil, nil, ErrNoModel
 	}
@@ -108,21 +115,10 @@ func (in *Input) DiscloseShard(s contract.Shard) ([]contract.Opening, []contract
 	if err != nil {
 		return nil, nil, err
 	}
-	var columns []int
-	for _, f := range c.Parties {
-		columns = append(columns, f.Columns)
+	o, err := registry.Outline(c.Job, c.Parties, p, &s)
+	if err != nil {
+		return nil, nil, err
 	}
-	var d fdskl.Disclosure
-	rows, masked := contract.RowsOf(c.Parties), c.Job.Privacy != fdskl.Sealed
-	switch training := c.Job.Task != contract.TaskPredict; {
-	case training && masked:
-		d, err = fdskl.DiscloseShard(p, c.Job.Parties, columns, rows, span)
-	case training:
-		d.Operations, err = sealed.DiscloseShard(p, c.Job.Parties, rows, span)
-	case masked:
-		d, err = fdskl.DiscloseScoreShard(p, c.Job.Parties, columns, s.Rows, c.Job.OpenTo)
-	default:
-		d.Operations, err = sealed.DiscloseScoreShard(p, c.Job.Parties, s.Rows)
-	}
+	d, err := registry.Disclose(o)
 	return d.Openings, contract.SessionOperations(len(c.Parties), d.Operations), err
 }

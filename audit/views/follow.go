@@ -13,6 +13,8 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/views/payload"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -30,16 +32,19 @@ const mostCells = 1 << 26
 // kindWidth is the kind of the broadcasts of the kernel's width.
 const kindWidth = "width"
 
+// errNoSession is why nothing can be followed before a session has begun.
+var errNoSession = errors.New("no session has begun")
+
 // follower reads one transcript with its payloads and follows the job's operations as its party could,
 // so that every recorded word is known to be the angle of a row and a frequency.
 type follower struct {
 	*payload.Reader
 	params fdskl.Params
-	layout *fdskl.Layout
+	layout *trace.Follower // of the session; nil before the first, and of jobs that cannot be followed
 	sigma  float64
 
 	operation uint64 // the one that is going on
-	angles    *fdskl.AngleSum
+	angles    *trace.About
 	strange   error // why angles of this job cannot be followed at all
 	broken    error // why those of this session cannot be followed any more
 	blind     error // why angles of any session could not be followed
@@ -65,6 +70,8 @@ func follow(ctx context.Context, in *evidence.Input, s *evidence.Source, party i
 	if err := f.modes(rows); err != nil {
 		return nil, err
 	}
+	f.broken = cmp.Or(f.strange, errNoSession)
+	defer func() { f.layout.Close() }()
 	file, err := s.Open()
 	if err != nil {
 		return nil, err
@@ -103,7 +110,7 @@ func (f *follower) read(ctx context.Context, r *transcript.Reader) error {
 
 func (f *follower) take(rec *transcript.Record) error {
 	if rec.Type == transcript.TypeSession {
-		f.operation, f.angles, f.broken = 0, nil, f.strange
+		f.operation, f.angles = 0, nil
 		f.encrypted = f.encrypted.again()
 		f.clock.stop()
 		f.lay()
@@ -155,11 +162,7 @@ func (f *follower) told(rec *transcript.Record) error {
 		f.sigma = math.Float64frombits(binary.LittleEndian.Uint64(payload))
 		return nil
 	}
-	switch {
-	case f.broken != nil:
-	case f.shares != nil:
-		f.lose(f.shares.layout.Broadcast(rec.Kind, payload))
-	default:
+	if f.broken == nil {
 		f.lose(f.layout.Broadcast(rec.Kind, payload))
 	}
 	return nil
@@ -179,15 +182,11 @@ func (f *follower) begin(rec *transcript.Record) {
 	}
 }
 
-// expect takes a sum of so many angles for the job's next.
+// expect takes a sum of so many angles, -1 where nobody knows, for the job's next.
 func (f *follower) expect(rec *transcript.Record, words int) {
-	sum, err := f.layout.Angles(words)
+	sum, err := f.layout.Next(rec.Kind, -1, -1, words)
 	if err == nil && (rec.Encoding.WordSize() < 2 || rec.Encoding == contract.Ring48) {
 		err = fmt.Errorf("angles as %s, want turns or real numbers", rec.Encoding)
-	}
-	strange := func(a fdskl.Angle) bool { return a.Frequency >= f.params.Angles() }
-	if err == nil && slices.ContainsFunc(sum.Angles, strange) {
-		err = fmt.Errorf("angles of more than the job's %d frequencies", f.params.Angles())
 	}
 	if err != nil {
 		f.lose(fmt.Errorf("record %d: %w", rec.Number, err))
@@ -276,18 +275,6 @@ func subtree(p contract.Plan, i int) []int {
 	return set
 }
 
-// newLayout starts to follow the angles of a session.
-func newLayout(in *evidence.Input, p fdskl.Params) *fdskl.Layout {
-	job, rows := in.Contract.Job, evidence.JobRows(in.Contract)
-	switch {
-	case job.Task != contract.TaskPredict:
-		return fdskl.NewLayout(p, job.Privacy, job.Parties, rows)
-	case job.Requests > 0:
-		return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, 1)
-	}
-	return fdskl.NewScoreLayout(p, job.Privacy, job.Parties, rows, fdskl.ScoreRows)
-}
-
 // modes prepares for the job's parameters and for what protects its sums.
 func (f *follower) modes(rows []int) (err error) {
 	f.params, f.sigma, f.strange = f.In.Params()
@@ -311,12 +298,19 @@ func (f *follower) modes(rows []int) (err error) {
 
 // lay starts to follow the angles of a session.
 func (f *follower) lay() {
-	switch {
-	case f.strange != nil:
-	case f.shares != nil:
-		f.shares.begin(f.In, f.params)
-	default:
-		f.layout = newLayout(f.In, f.params)
+	f.layout.Close()
+	f.layout, f.broken = nil, f.strange
+	if f.strange != nil {
+		return
+	}
+	o, err := f.In.Outline(f.params)
+	if err != nil {
+		f.lose(err)
+		return
+	}
+	f.layout = registry.Follow(o)
+	if f.shares != nil {
+		f.shares.begin(f.params)
 	}
 }
 
@@ -410,8 +404,7 @@ func (f *follower) beginEncrypted(rec *transcript.Record) {
 	s := f.encrypted
 	if s.left == 0 {
 		f.angles = nil
-		next, _ := f.layout.Angles(0) // the error is that none are asked for; the sum is the next one
-		f.expect(rec, len(next.Angles))
+		f.expect(rec, -1)
 		if f.angles == nil {
 			return
 		}

@@ -5,30 +5,37 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
 
-// More batches than the job has iterations do not make features that no party has drawn.
-func TestFeaturesBeyondTheJobsAreRefused(t *testing.T) {
+// TestMoreBatchesThanIterationsAreRefused: they do not make features that no party has drawn.
+func TestMoreBatchesThanIterationsAreRefused(t *testing.T) {
 	names := []string{"p0", "p1", "p2", "p3"}
 	params := fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 4, Batch: 64, BlockFeatures: 4,
 		Active: names[:1]}.WithDefaults()
 	x := &follower{params: params, clock: newClock(100), active: newView(0, ViewActive, nil),
-		layout: fdskl.NewLayout(params, fdskl.Masked, names, 100)}
+		layout: registry.Follow(fdskl.Outline{Params: params, Privacy: fdskl.Masked, Parties: names, Rows: 100})}
+	defer x.layout.Close()
+	if err := x.layout.Broadcast(fdskl.KindResumePoint, make([]byte, 16)); err != nil {
+		t.Fatal(err)
+	}
 	batch := binary.LittleEndian.AppendUint32(nil, 7)
-	for n := 1; n <= 5; n++ {
-		if err := x.layout.Broadcast("batch", batch); err != nil {
+	for n := 1; n <= 4; n++ {
+		if err := x.layout.Broadcast(fdskl.KindBatch, batch); err != nil {
 			t.Fatal(err)
 		}
-		x.begin(&transcript.Record{Number: uint64(n), Encoding: contract.Turns16, Size: 8})
-		if want := n > 4; (x.broken != nil) != want {
-			t.Fatalf("batch %d: %v", n, x.broken)
+		x.begin(&transcript.Record{Number: uint64(n), Kind: fdskl.KindAngles, Encoding: contract.Turns16, Size: 8})
+		if x.broken != nil || len(x.angles.Angles) != 4 || x.angles.Angles[0] != (trace.Angle{Row: 7, Frequency: 4*n - 4}) {
+			t.Fatalf("batch %d: %+v, %v", n, x.angles, x.broken)
 		}
 	}
-	if want := "record 5: angles of more than the job's 16 frequencies"; x.blind.Error() != want {
-		t.Errorf("%q, want %q", x.blind, want)
+	if err := x.layout.Broadcast(fdskl.KindBatch, batch); err == nil ||
+		err.Error() != `"batch" was told where nothing is due any more` {
+		t.Errorf("batch 5: %v", err)
 	}
 }
 

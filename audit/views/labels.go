@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -133,7 +134,7 @@ func newClock(rows int) *clock {
 }
 
 // start notes that a sum of angles begins; place has the sampled rows.
-func (c *clock) start(time int64, angles []fdskl.Angle, place map[int]int) {
+func (c *clock) start(time int64, angles []trace.Angle, place map[int]int) {
 	for _, k := range c.open {
 		c.took[k] += float64(time-c.since) / 1e9
 		c.timed[k]++

@@ -7,10 +7,10 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
-	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // The views of the three on a sealed job, as if the pads were not there.
@@ -34,9 +34,8 @@ const (
 
 // shares follows the messages of a sealed job as one party saw them.
 type shares struct {
-	three  evidence.Trio
-	layout *sealed.Layout
-	bits   int // behind the point of a feature
+	three evidence.Trio
+	bits  int // behind the point of a feature
 
 	factors, features, both *partyView
 	labels                  *partyView
@@ -62,16 +61,8 @@ func newShares(in *evidence.Input, party int, rows []int) (*shares, error) {
 	return s, nil
 }
 
-func (s *shares) begin(in *evidence.Input, p fdskl.Params) {
-	rows := evidence.JobRows(in.Contract)
-	switch {
-	case in.Contract.Job.Task != contract.TaskPredict:
-		s.layout = sealed.NewLayout(p, in.Contract.Job.Parties, rows)
-	case in.Contract.Job.Requests > 0:
-		s.layout = sealed.NewScoreLayout(p, in.Contract.Job.Parties, rows, 1)
-	default:
-		s.layout = sealed.NewScoreLayout(p, in.Contract.Job.Parties, rows, fdskl.ScoreRows)
-	}
+// begin starts a session.
+func (s *shares) begin(p fdskl.Params) {
 	s.bits = sealed.FeatureBits(p)
 	clear(s.halves)
 	s.stop()
@@ -111,7 +102,7 @@ func (f *follower) takeShares(rec *transcript.Record) error {
 			from, to = to, from
 		}
 		if first && rec.Kind != kindLabels {
-			s.rows = f.about(rec, from, to)
+			s.rows = f.about(rec, from, to).Rows
 		}
 		payload, err := f.Payload(rec)
 		if err != nil {
@@ -143,31 +134,22 @@ func (f *follower) takeShares(rec *transcript.Record) error {
 // beginPadded finds out which angles the sum that begins is about.
 func (f *follower) beginPadded(rec *transcript.Record) {
 	f.angles = nil
-	rows := f.about(rec, -1, -1)
-	if rows == nil {
-		return
+	if sum := f.about(rec, -1, -1); sum.Rows != nil {
+		f.angles = &sum
+		f.clock.start(rec.Time, sum.Angles, f.active.place)
 	}
-	list := make([]fdskl.Angle, 0, len(rows)*f.params.Angles())
-	for _, j := range rows {
-		for i := range f.params.Angles() {
-			list = append(list, fdskl.Angle{Row: j, Frequency: i})
-		}
-	}
-	f.angles = &fdskl.AngleSum{Angles: list, Root: f.shares.three[rss.LabelHolder], Excluded: -1}
-	f.clock.start(rec.Time, list, f.active.place)
 }
 
-// about returns the rows of the message that begins, nil when that is not known.
-func (f *follower) about(rec *transcript.Record, from, to int) []int {
+// about returns what the message that begins is of, nothing when that is not known.
+func (f *follower) about(rec *transcript.Record, from, to int) (about trace.About) {
 	if f.broken != nil {
-		return nil
+		return about
 	}
-	rows, err := f.shares.layout.Rows(rec.Kind, from, to, int(rec.Size/uint64(rec.Encoding.WordSize())))
+	about, err := f.layout.Next(rec.Kind, from, to, int(rec.Size/uint64(rec.Encoding.WordSize())))
 	if err != nil {
 		f.lose(fmt.Errorf("record %d: %w", rec.Number, err))
-		return nil
 	}
-	return rows
+	return about
 }
 
 // whole takes in a direct message.
@@ -177,7 +159,7 @@ func (f *follower) whole(rec *transcript.Record, words []uint64) {
 	case rec.Kind == kindLabels && rec.Type == transcript.TypeReceived:
 		for k, j := range s.labels.rows {
 			if j < len(words) {
-				s.labels.put(fdskl.Angle{Row: s.labels.rows[k]}, words[j], rec.Encoding)
+				s.labels.put(trace.Angle{Row: s.labels.rows[k]}, words[j], rec.Encoding)
 			}
 		}
 	case len(s.rows) == 0 || len(words) != len(s.rows)*f.params.Features: // its chunks do not agree
@@ -240,7 +222,7 @@ func (f *follower) eachValue(v *partyView, values int, turn func(at int) float64
 }
 
 // put writes a word as a share of its ring.
-func (s *partyView) put(a fdskl.Angle, word uint64, encoding contract.Encoding) {
+func (s *partyView) put(a trace.Angle, word uint64, encoding contract.Encoding) {
 	if column := s.at(equation{a.Frequency, ownTotal, false}, nil); column != nil {
 		column[s.place[a.Row]] = part(word, encoding)
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -60,7 +60,7 @@ func newView(party int, view string, rows []int) *partyView {
 }
 
 // add takes in a part of a vector: the angles that its words are, whose columns are in them, and the words.
-func (s *partyView) add(angles []fdskl.Angle, child int, from []int, encoding contract.Encoding, words []byte) {
+func (s *partyView) add(angles []trace.Angle, child int, from []int, encoding contract.Encoding, words []byte) {
 	if s.words == contract.Bytes {
 		s.words = encoding
 	}

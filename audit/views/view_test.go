@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -40,9 +40,9 @@ func TestWordsAreReadAsTurns(t *testing.T) {
 // What is no angle leaves a hole, so that no attack computes with it.
 func TestRealsThatAreNoAnglesAreHoles(t *testing.T) {
 	s := newView(0, ViewActive, []int{0, 1, 2, 3, 4})
-	var angles []fdskl.Angle
+	var angles []trace.Angle
 	for j := range 5 {
-		angles = append(angles, fdskl.Angle{Row: j})
+		angles = append(angles, trace.Angle{Row: j})
 	}
 	s.add(angles, ownTotal, nil, contract.Float64, reals(1, math.NaN(), math.Inf(-1), 1e300, 2))
 	if _, rows := s.whole(); len(s.values) != 1 || len(rows) != 2 {
@@ -57,7 +57,7 @@ func TestRealsThatAreNoAnglesAreHoles(t *testing.T) {
 
 func TestWordsOfAnotherEncodingAreLeftOut(t *testing.T) {
 	s := newView(0, ViewActive, []int{0})
-	angles := []fdskl.Angle{{Row: 0, Frequency: 0}, {Row: 0, Frequency: 1}}
+	angles := []trace.Angle{{Row: 0, Frequency: 0}, {Row: 0, Frequency: 1}}
 	s.add(angles, ownTotal, nil, contract.Turns16, []byte{1, 2, 3, 4})
 	s.add(angles, ownTotal, nil, contract.Float64, reals(1, 2))
 	if s.exact || s.values[1][0] != float64(0x0403)/(1<<16) {
@@ -70,7 +70,7 @@ func TestEquationsHaveABound(t *testing.T) {
 	s.most = 3
 	for child := range 2 {
 		for feature := range 10 {
-			s.add([]fdskl.Angle{{Row: 0, Frequency: feature}}, child, []int{child}, contract.Turns16, []byte{1, 1})
+			s.add([]trace.Angle{{Row: 0, Frequency: feature}}, child, []int{child}, contract.Turns16, []byte{1, 1})
 		}
 	}
 	if len(s.system) != 6 || s.seen[0] != 3 || s.seen[1] != 3 {
@@ -89,7 +89,7 @@ func TestViewKeepsWhatWasAddedLast(t *testing.T) {
 			child, row, feature := rapid.IntRange(0, 2).Draw(t, "child"), rapid.IntRange(0, 9).Draw(t, "row"),
 				rapid.IntRange(0, 3).Draw(t, "feature")
 			word := rapid.Uint16().Draw(t, "word")
-			s.add([]fdskl.Angle{{Row: row, Frequency: feature}}, child, []int{child}, contract.Turns16,
+			s.add([]trace.Angle{{Row: row, Frequency: feature}}, child, []int{child}, contract.Turns16,
 				binary.LittleEndian.AppendUint16(nil, word))
 			want[[3]int{child, row, feature}] = float64(word) / (1 << 16)
 		}
@@ -116,7 +116,7 @@ func TestViewReadsNoFurtherThanItsWords(t *testing.T) {
 		encoding := rapid.SampledFrom([]contract.Encoding{contract.Turns16, contract.Turns32, contract.Fixed64,
 			contract.Float64}).Draw(t, "encoding")
 		words := rapid.SliceOfN(rapid.Byte(), 0, 60).Draw(t, "words")
-		angles := make([]fdskl.Angle, rapid.IntRange(0, 10).Draw(t, "angles"))
+		angles := make([]trace.Angle, rapid.IntRange(0, 10).Draw(t, "angles"))
 		for i := range angles {
 			angles[i].Frequency = i
 		}

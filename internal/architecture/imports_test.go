@@ -39,9 +39,9 @@ var may = map[string][]string{
 	"secagg/rss":            {"internal/raced", "keys", "protocol", "protocol/contract", "secagg/ring"},
 	"secagg/shamir":         {},
 	"algorithms/checkpoint": {"algorithms/parameters", "keys"},
-	"algorithms/dryrun":     {"protocol/contract"},
+	"algorithms/trace":      {"keys", "protocol/contract", "secagg/rss"},
 	"algorithms/fdskl": {
-		"algorithms/dryrun", "algorithms/kernel", "algorithms/kernel/lbfgs", "algorithms/parameters",
+		"algorithms/kernel", "algorithms/kernel/lbfgs", "algorithms/parameters", "algorithms/trace",
 		"internal/parallel", "keys", "protocol/contract",
 	},
 	"algorithms/federated":        {"algorithms/portable", "keys", "protocol/contract"},
@@ -68,13 +68,14 @@ var may = map[string][]string{
 		"algorithms/parameters", "algorithms/portable", "keys", "protocol/contract",
 	},
 	"algorithms/portable": {},
+	"algorithms/registry": {"algorithms/fdskl", "algorithms/sealed", "algorithms/trace", "protocol/contract"},
 	"algorithms/sealed": {
-		"algorithms/checkpoint", "algorithms/dryrun", "algorithms/fdskl", "algorithms/kernel",
+		"algorithms/checkpoint", "algorithms/fdskl", "algorithms/kernel", "algorithms/trace",
 		"algorithms/parameters", "internal/parallel", "keys", "protocol/contract", "secagg/rss",
 	},
 	"algorithms/wired": {
-		"algorithms/fdskl", "algorithms/kernel", "internal/dataset", "internal/vertical", "keys", "protocol",
-		"protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "internal/dataset", "internal/vertical",
+		"keys", "protocol", "protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
 	},
 	"audit": {
 		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",
@@ -101,17 +102,17 @@ var may = map[string][]string{
 		"secagg/he",
 	},
 	"audit/evidence": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/ofmsft", "algorithms/sealed", "keys",
-		"protocol/contract", "protocol/transcript", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/ofmsft", "algorithms/registry", "algorithms/sealed",
+		"keys", "protocol/contract", "protocol/transcript", "secagg/rss",
 	},
 	"audit/finding": {"internal/wording"},
 	"audit/render": {
 		"audit/finding", "internal/wording", "keys", "protocol/contract", "secagg/he", "secagg/rss",
 	},
 	"audit/views": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "audit/attack", "audit/evidence",
-		"audit/finding", "audit/views/payload", "internal/wording", "keys", "protocol/contract",
-		"protocol/transcript", "secagg", "secagg/he", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
+		"audit/attack", "audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys",
+		"protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
 	},
 	"audit/views/aligned": {
 		"audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys", "protocol/contract",
@@ -189,9 +190,10 @@ var may = map[string][]string{
 	"internal/figures/page":     {"internal/figures"},
 	"internal/figures/coverage": {},
 	"internal/forecast": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "internal/build", "internal/durable",
-		"internal/figures", "internal/wording", "keys", "protocol", "protocol/contract", "secagg", "secagg/psi",
-		"secagg/psi/okvs", "secagg/psi/point", "secagg/psi/words", "secagg/ring", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
+		"internal/build", "internal/durable", "internal/figures", "internal/wording", "keys", "protocol",
+		"protocol/contract", "secagg", "secagg/psi", "secagg/psi/okvs", "secagg/psi/point", "secagg/psi/words",
+		"secagg/ring", "secagg/rss",
 	},
 	"internal/golden": {},
 	"internal/idcheck": {
@@ -215,16 +217,17 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/fault", "secagg", "secagg/cohort",
 	},
 	"internal/jobs/columns": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "algorithms/wired", "internal/alignment",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
+		"algorithms/wired", "internal/alignment",
 		"internal/control", "internal/dataset", "internal/durable", "internal/faults", "internal/figures",
 		"internal/forecast", "internal/ids", "internal/jobs", "internal/ledger", "internal/parts", "internal/shards",
 		"internal/vault", "internal/vertical", "internal/wording", "internal/worker", "keys", "protocol",
 		"protocol/contract", "protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/summary": {
-		"algorithms/fdskl", "algorithms/sealed", "algorithms/wired", "internal/consent", "internal/jobs",
-		"internal/jobs/clients", "internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi",
-		"secagg/rss",
+		"algorithms/fdskl", "algorithms/registry", "algorithms/sealed", "algorithms/wired", "internal/consent",
+		"internal/jobs", "internal/jobs/clients", "internal/jobs/columns", "internal/wording", "keys",
+		"protocol/contract", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobview": {
 		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/node/job",

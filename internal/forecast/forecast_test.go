@@ -13,7 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/psi"
@@ -38,26 +38,21 @@ func contractOf(t *testing.T, privacy string, rows, features int) *contract.Cont
 		Parameters: map[string]any{"active": []string{"bank"}, "label": "y", "loss": "square", "sigma": 1.0, "lambda": 1e-3,
 			"features": int64(features), "seed": "s", "iterations": int64(50)}}
 	c := &contract.Contract{Job: job}
-	columns := []int{5, 5, 5, 5}
 	for _, name := range names {
 		c.Parties = append(c.Parties, contract.Facts{Name: name, Role: "passive", Rows: rows, Columns: 5})
 	}
-	var d fdskl.Disclosure
-	var err error
 	if privacy == keys.PrivacySealed {
 		job.Parameters["keeper"], job.Parameters["helper"] = "insurer", "telco"
-		p, failed := fdskl.ParamsOf(job.Parameters, names)
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		d, err = sealed.DiscloseTraining(sealed.WithDefaults(p), names, rows)
-	} else {
-		p, failed := fdskl.ParamsOf(job.Parameters, names)
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		d, err = fdskl.DiscloseTraining(p, privacy, names, columns, rows)
 	}
+	p, err := registry.Params(job, c.Parties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := registry.Outline(job, c.Parties, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := registry.Disclose(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/durable"
@@ -94,49 +94,21 @@ func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 		return nil, nil, fmt.Errorf("job %q: open_to is %q, who brings no rows and could not say whose the scores are",
 			p.job.Name, p.job.OpenTo)
 	}
-	rows, batch := contract.RowsOf(all), fdskl.ScoreRows
 	var more []contract.Operation
 	if n := p.job.Requests; n > 0 {
-		rows, batch = n, 1
 		more = append(more, contract.Operation{
-			Kind: kindRequest, Stage: 1, Collective: contract.CollectiveBroadcast, Root: p.job.OpenTo,
+			Kind: trace.KindRequest, Stage: 1, Collective: contract.CollectiveBroadcast, Root: p.job.OpenTo,
 			Class:    contract.ClassOpening.String(),
-			Encoding: contract.Bytes.String(), Count: int64(n), Bytes: requestSize * int64(n),
+			Encoding: contract.Bytes.String(), Count: int64(n), Bytes: trace.RequestSize * int64(n),
 		}, contract.Confirms(int64(n)))
-	}
-	if p.sealed() && p.job.Requests == 0 {
+	} else if p.sealed() {
 		more = append(more, contract.Operation{ // by which the receiver says which scores it has
 			Kind: kindKnown, Stage: 1, Collective: contract.CollectiveBroadcast, Root: p.job.OpenTo,
-			Class: contract.ClassOpening.String(), Encoding: contract.Bytes.String(), Count: 1, Bytes: int64(knownSize(rows)),
+			Class: contract.ClassOpening.String(), Encoding: contract.Bytes.String(), Count: 1,
+			Bytes: int64(knownSize(contract.RowsOf(all))),
 		})
 	}
-	sharded, err := discloseShards(p, p.job, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	more = append(more, sharded...)
-	if p.sealed() {
-		disclose := sealed.DisclosePrediction
-		if p.job.Shards > 0 {
-			disclose = sealed.DiscloseShardedPrediction
-		}
-		d, err := disclose(p.model.Params, p.job.Parties, rows, batch, p.job.OpenTo)
-		if err != nil {
-			return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
-		}
-		return wired.Disclosed(p.job, all, d, more...)
-	}
-	var d fdskl.Disclosure
-	if p.job.Shards > 0 {
-		d, err = fdskl.DiscloseShardedPrediction(p.model.Params, p.job.Parties, columnCounts(all), rows, p.job.OpenTo)
-	} else {
-		d, err = fdskl.DisclosePrediction(p.model.Params, p.job.Privacy, p.job.Parties, columnCounts(all), rows, batch,
-			p.job.OpenTo)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("job %q: %w", p.job.Name, err)
-	}
-	return wired.Disclosed(p.job, all, d, more...)
+	return wired.Disclose(p.job, all, p.model.Params, more...)
 }
 
 // idle reports whether this party is a helper whose model part has no columns.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -17,11 +18,8 @@ const (
 	answersFile  = "answers"  // at the receiver: a record for each score that came
 )
 
-// rowRequest asks for the score of one row.
+// rowRequest asks for the score of one row; an answer's record has 8 bytes more for each score of its row.
 type rowRequest struct{ number, row uint32 }
-
-// requestSize is the length of a request in bytes; an answer's record has 8 more for each score of its row.
-const requestSize = 8
 
 // encode returns a request's bytes.
 func (r rowRequest) encode() []byte {
@@ -52,21 +50,21 @@ func (p *prediction) openRequests(v *vault.Vault) (*requestLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data != nil && len(data) != requestSize {
-		return nil, fmt.Errorf("%s has %d bytes, want %d", v.Path(requestsFile), len(data), requestSize)
+	if data != nil && len(data) != trace.RequestSize {
+		return nil, fmt.Errorf("%s has %d bytes, want %d", v.Path(requestsFile), len(data), trace.RequestSize)
 	}
 	if data != nil {
 		b.last = decodeRequest(data)
 	}
 	_, err = v.Records(answersFile, -1, func(record []byte) error {
-		if want := requestSize + 8*b.scores; len(record) != want {
+		if want := trace.RequestSize + 8*b.scores; len(record) != want {
 			return fmt.Errorf("%s has a record of %d bytes, want %d", v.Path(answersFile), len(record), want)
 		}
 		r := decodeRequest(record)
 		b.answered = max(b.answered, r.number)
 		scores := make([]float64, b.scores)
 		for k := range scores {
-			scores[k] = math.Float64frombits(binary.BigEndian.Uint64(record[requestSize+8*k:]))
+			scores[k] = math.Float64frombits(binary.BigEndian.Uint64(record[trace.RequestSize+8*k:]))
 		}
 		b.answers[r.row] = scores
 		return nil
@@ -80,7 +78,8 @@ func (b *requestLog) cutOff() (rowRequest, bool) { return b.last, b.last.number 
 // take books a request before anything of it leaves. It is the next one, or the last one again.
 func (b *requestLog) take(r rowRequest) error {
 	deviates := func(format string, args ...any) error {
-		return &rss.DeviationError{Parties: []string{b.receiver}, Kind: kindRequest, Reason: fmt.Sprintf(format, args...)}
+		return &rss.DeviationError{Parties: []string{b.receiver}, Kind: trace.KindRequest,
+			Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case r == b.last && r.number > 0:

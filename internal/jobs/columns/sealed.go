@@ -136,23 +136,7 @@ func (s *sealing) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (s *sealing) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	params, err := sealed.WithFacts(s.params, all)
-	if err != nil {
-		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
-	}
-	disclose := sealed.DiscloseTraining
-	if s.job.Shards > 0 {
-		disclose = sealed.DiscloseSharded
-	}
-	d, err := disclose(params, s.job.Parties, contract.RowsOf(all))
-	if err != nil {
-		return nil, nil, fmt.Errorf("job %q: %w", s.job.Name, err)
-	}
-	more, err := discloseShards(s, s.job, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	return wired.Disclosed(s.job, all, d, more...)
+	return wired.Disclose(s.job, all, s.params)
 }
 
 // run implements part.

@@ -6,18 +6,13 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// kindRequest is the broadcast by which the receiver of a serving prediction names a row.
-const kindRequest = "request"
-
-// endOfRequests is the row number that ends a serving prediction.
-const endOfRequests = ^uint32(0)
 
 // scoreRequest is one row to be scored, on its way to the session.
 type scoreRequest struct {
@@ -52,7 +47,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 			return nil, err
 		}
 		var f []float64
-		if request, err = p.announce(ctx, r, requests, request); err == nil && request.row != endOfRequests {
+		if request, err = p.announce(ctx, r, requests, request); err == nil && request.row != trace.EndOfRequests {
 			var row *dataset.Table // nil at a helper without data
 			if table != nil {
 				served = append(served, int(request.row))
@@ -74,7 +69,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 		case asked != nil && f != nil:
 			asked.answer <- scoreAnswer{row: scoreRow(asked.id, f, p.reading)}
 		}
-		if request.row == endOfRequests || request.number == requests.most {
+		if request.row == trace.EndOfRequests || request.number == requests.most {
 			report := r.Report(int(requests.last.number))
 			if table != nil {
 				report.Unseen = p.unseen(r, table.Select(served))
@@ -96,7 +91,7 @@ func (p *prediction) next(
 	if !p.receives() {
 		return nil, rowRequest{}, nil
 	}
-	end := rowRequest{number: requests.last.number, row: endOfRequests}
+	end := rowRequest{number: requests.last.number, row: trace.EndOfRequests}
 	if request, ok := requests.cutOff(); ok {
 		if int64(request.row) >= int64(len(table.IDs)) {
 			return nil, end, fmt.Errorf("%s asks for row %d, the table has %d: it is damaged; propose the job anew",
@@ -148,24 +143,25 @@ func (p *prediction) next(
 // announce tells all parties which row is next, and returns it: every party has booked it then.
 func (p *prediction) announce(ctx context.Context, r *session, requests *requestLog,
 	request rowRequest) (rowRequest, error) {
-	if p.receives() && request.row != endOfRequests {
+	if p.receives() && request.row != trace.EndOfRequests {
 		if err := requests.take(request); err != nil {
 			return request, err
 		}
 	}
 	receiver := p.job.Index(p.job.OpenTo)
-	data, err := r.wire.Broadcast(ctx, kindRequest, contract.ClassOpening, receiver, request.encode(), requestSize)
+	data, err := r.wire.Broadcast(ctx, trace.KindRequest, contract.ClassOpening, receiver, request.encode(),
+		trace.RequestSize)
 	if err != nil {
 		return request, err
 	}
 	if err := r.wire.Confirm(ctx); err != nil { // no share of a row leaves that another party was not asked for
 		return request, err
 	}
-	if len(data) != requestSize {
-		return request, fmt.Errorf("%s sent a request of %d bytes, want %d", p.job.OpenTo, len(data), requestSize)
+	if len(data) != trace.RequestSize {
+		return request, fmt.Errorf("%s sent a request of %d bytes, want %d", p.job.OpenTo, len(data), trace.RequestSize)
 	}
 	request = decodeRequest(data)
-	if request.row == endOfRequests {
+	if request.row == trace.EndOfRequests {
 		return request, nil
 	}
 	if n := r.Contract().Rows(); int64(request.row) >= int64(n) {

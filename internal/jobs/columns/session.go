@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
@@ -55,7 +56,7 @@ func (t *task) Facts() (contract.Facts, error) {
 func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	// The session starts over its mesh, and its sums.
 	r, c := &session{Session: s}, s.Contract()
-	s.Config.Waits.Ignore(kindRequest) // the receiver of a serving prediction asks when it wants to
+	s.Config.Waits.Ignore(trace.KindRequest) // the receiver of a serving prediction asks when it wants to
 	var err error
 	if r.wire, err = protocol.NewSession(ctx, s.Mesh, s.Config); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/parts"
@@ -26,56 +27,6 @@ import (
 
 // shardResult begins the names of what shards come to, in a job's folder.
 const shardResult = sealed.FilePrefix + "shard-"
-
-// sharded is a part of a job whose rows are worked on in shards.
-type sharded interface {
-	// cut cuts so many rows into the job's shards, of whole blocks.
-	cut(all []contract.Facts) ([]fdskl.Shard, error)
-	// discloseShard lists what a session of a shard opens and does, beside what all sessions do.
-	discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error)
-}
-
-// shardsOf numbers a job's shards.
-func shardsOf(p sharded, job *contract.Job, all []contract.Facts) ([]contract.Shard, error) {
-	cuts, err := p.cut(all)
-	if err != nil {
-		return nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	list := make([]contract.Shard, len(cuts))
-	for i, c := range cuts {
-		list[i] = contract.Shard{Index: i, Of: job.Shards, First: c.Lo, Rows: c.Rows()}
-	}
-	return list, nil
-}
-
-// discloseShards lists what the sessions of all shards do together, and the comparison of them in the job's own.
-func discloseShards(p sharded, job *contract.Job, all []contract.Facts) ([]contract.Operation, error) {
-	if job.Shards == 0 {
-		return nil, nil
-	}
-	list, err := shardsOf(p, job, all)
-	if err != nil {
-		return nil, err
-	}
-	lists := make([][]contract.Operation, len(list))
-	for i, s := range list {
-		if _, lists[i], err = discloseShard(p, job, all, s); err != nil {
-			return nil, err
-		}
-	}
-	return append(contract.InShards(job.Shards, lists...), contract.ShardsCompared()), nil
-}
-
-// discloseShard lists what the session of one shard opens and does.
-func discloseShard(
-	p sharded, job *contract.Job, all []contract.Facts, s contract.Shard,
-) ([]contract.Opening, []contract.Operation, error) {
-	d, err := p.discloseShard(all, fdskl.Shard{Lo: s.First, Hi: s.First + s.Rows})
-	if err != nil {
-		return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
-	}
-	return d.Openings, contract.SessionOperations(len(all), d.Operations), nil
-}
 
 // RemoveParts removes the parts of a job's rows that were written for workers.
 func (j *Jobs) RemoveParts(contract keys.Hash) error { return parts.Remove(j.PartsFolder(), contract) }
@@ -93,9 +44,9 @@ type shardWork[T any] struct {
 
 // runShards has the shards' workers make their results, compares with all parties what the sessions were, and takes in
 // the results, shard by shard.
-func runShards[T any](ctx context.Context, r *session, p sharded, j *Jobs, w shardWork[T]) error {
+func runShards[T any](ctx context.Context, r *session, p fdskl.Params, j *Jobs, w shardWork[T]) error {
 	c := r.Contract()
-	list, err := shardsOf(p, c.Job, c.Parties)
+	list, err := wired.Shards(c.Job, c.Parties, p)
 	if err != nil {
 		return err
 	}
@@ -127,7 +78,7 @@ func runShards[T any](ctx context.Context, r *session, p sharded, j *Jobs, w sha
 		},
 		Size: func(i int) int64 { return fdskl.VectorsSize(w.words(span(i))...) },
 		Disclose: func(i int) ([]contract.Opening, []contract.Operation, error) {
-			return discloseShard(p, c.Job, c.Parties, list[i])
+			return wired.DiscloseShard(c.Job, c.Parties, p, &list[i])
 		},
 		Check: func(i int, result []byte) error {
 			_, err := w.decode(span(i), result)
@@ -184,16 +135,6 @@ func compareShards(ctx context.Context, wire *protocol.Session, c *contract.Cont
 	return nil
 }
 
-// cut implements sharded.
-func (t *training) cut(all []contract.Facts) ([]fdskl.Shard, error) {
-	return fdskl.Shards(t.params, contract.RowsOf(all), t.job.Shards)
-}
-
-// discloseShard implements sharded.
-func (t *training) discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error) {
-	return fdskl.DiscloseShard(t.params, t.job.Parties, columnCounts(all), contract.RowsOf(all), s)
-}
-
 // sums has the sums of all rows made in shards.
 func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b *fdskl.Begun) (
 	list []fdskl.Sums, err error,
@@ -203,7 +144,7 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 		return nil, err
 	}
 	p := b.Model.Params
-	return runSums(ctx, r, t, t.member, fdskl.LengthsOfSums(p, t.member.Name()), shardWork[fdskl.Sums]{
+	return runSums(ctx, r, p, t.member, fdskl.LengthsOfSums(p, t.member.Name()), shardWork[fdskl.Sums]{
 		rows: rows, begun: append(model, encodeFloats(b.Labels)...),
 		task: func(s fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedSum, Model: model, Labels: encodeFloats(b.Of(s))}, nil
@@ -213,7 +154,7 @@ func (t *training) sums(ctx context.Context, r *session, rows *kernel.Matrix, b 
 
 // runSums is runShards for sums whose vectors have so many words: those of a shard are added to those of the shards
 // before it, so that one shard's are in memory at a time.
-func runSums(ctx context.Context, r *session, p sharded, j *Jobs, lengths []int, w shardWork[fdskl.Sums]) (
+func runSums(ctx context.Context, r *session, p fdskl.Params, j *Jobs, lengths []int, w shardWork[fdskl.Sums]) (
 	list []fdskl.Sums, err error,
 ) {
 	w.words = func(fdskl.Shard) []int { return lengths }
@@ -229,25 +170,6 @@ func runSums(ctx context.Context, r *session, p sharded, j *Jobs, lengths []int,
 	return list, err
 }
 
-// cut implements sharded.
-func (s *sealing) cut(all []contract.Facts) ([]fdskl.Shard, error) {
-	params, err := sealed.WithFacts(s.params, all)
-	if err != nil {
-		return nil, err
-	}
-	return sealed.Shards(params, contract.RowsOf(all), s.job.Shards)
-}
-
-// discloseShard implements sharded.
-func (s *sealing) discloseShard(all []contract.Facts, shard fdskl.Shard) (fdskl.Disclosure, error) {
-	params, err := sealed.WithFacts(s.params, all)
-	if err != nil {
-		return fdskl.Disclosure{}, err
-	}
-	operations, err := sealed.DiscloseShard(params, s.job.Parties, contract.RowsOf(all), shard)
-	return fdskl.Disclosure{Operations: operations}, err
-}
-
 // sums has the sums of all rows made in shards.
 func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *kernel.Matrix, b *sealed.Begun) (
 	list []sealed.Sums, err error,
@@ -261,26 +183,12 @@ func (s *sealing) sums(ctx context.Context, r *session, p fdskl.Params, rows *ke
 	if err != nil {
 		return nil, err
 	}
-	return runSums(ctx, r, s, s.member, lengths, shardWork[fdskl.Sums]{
+	return runSums(ctx, r, p, s.member, lengths, shardWork[fdskl.Sums]{
 		rows: rows, begun: slices.Concat(model, encodeWords(b.Labels), b.Coin[:]),
 		task: func(shard fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: sealedSums, Model: model, Labels: encodeWords(b.Of(shard, n)), Coin: b.Coin}, nil
 		},
 	})
-}
-
-// cut implements sharded.
-func (p *prediction) cut(all []contract.Facts) ([]fdskl.Shard, error) {
-	return fdskl.CutShards(contract.RowsOf(all), fdskl.ScoreRows, p.job.Shards)
-}
-
-// discloseShard implements sharded.
-func (p *prediction) discloseShard(all []contract.Facts, s fdskl.Shard) (fdskl.Disclosure, error) {
-	if !p.sealed() {
-		return fdskl.DiscloseScoreShard(p.model.Params, p.job.Parties, columnCounts(all), s.Rows(), p.job.OpenTo)
-	}
-	operations, err := sealed.DiscloseScoreShard(p.model.Params, p.job.Parties, s.Rows())
-	return fdskl.Disclosure{Operations: operations}, err
 }
 
 // scoresOfShards are the scores that workers have made, of all rows, at the receiver. It implements scorer.
@@ -318,7 +226,7 @@ func (p *prediction) shardScores(ctx context.Context, r *session, table *dataset
 		}
 		return s.Rows() * out.each
 	}
-	return out, runShards(ctx, r, p, p.member, shardWork[[]float64]{rows: rows, begun: model,
+	return out, runShards(ctx, r, p.model.Params, p.member, shardWork[[]float64]{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(fdskl.Shard) (shardTask, error) {
 			return shardTask{Kind: maskedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}, nil
@@ -344,7 +252,7 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 		return sealed.CountScoreWords(p.model.Params, parties, s.Rows(), p.member.Name())
 	}
 	var words sealed.ScoreWords
-	err = runShards(ctx, r, p, p.member, shardWork[sealed.ScoreWords]{rows: rows, begun: model,
+	err = runShards(ctx, r, p.model.Params, p.member, shardWork[sealed.ScoreWords]{rows: rows, begun: model,
 		words: func(s fdskl.Shard) []int { return []int{count(s)} },
 		task: func(s fdskl.Shard) (shardTask, error) {
 			t := shardTask{Kind: sealedScores, Model: model, Receiver: p.job.Index(p.job.OpenTo)}

@@ -142,21 +142,7 @@ func (t *training) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (t *training) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	var d fdskl.Disclosure
-	var err error
-	if t.job.Shards > 0 {
-		d, err = fdskl.DiscloseSharded(t.params, t.job.Parties, columnCounts(all), all[0].Rows)
-	} else {
-		d, err = fdskl.DiscloseTraining(t.params, t.job.Privacy, t.job.Parties, columnCounts(all), all[0].Rows)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("job %q: %w", t.job.Name, err)
-	}
-	more, err := discloseShards(t, t.job, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	return wired.Disclosed(t.job, all, d, more...)
+	return wired.Disclose(t.job, all, t.params)
 }
 
 // run implements part.
@@ -228,13 +214,4 @@ func (j *Jobs) factsOf(t *dataset.Table, columns int, active bool) contract.Fact
 	}
 	return contract.Facts{Name: j.Name(), ID: j.ID, Role: role, Rows: t.Rows(), Columns: columns,
 		RowSet: j.rowSetOf(t.IDs)}
-}
-
-// columnCounts lists the parties' numbers of columns.
-func columnCounts(all []contract.Facts) []int {
-	var counts []int
-	for _, f := range all {
-		counts = append(counts, f.Columns)
-	}
-	return counts
 }

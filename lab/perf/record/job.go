@@ -80,7 +80,8 @@ func (j *recordJob) contract(way string, facts []contract.Facts) (*contract.Cont
 	for _, f := range facts {
 		widths = append(widths, f.Columns)
 	}
-	d, err := fdskl.DiscloseTraining(j.params, job.Privacy, j.names, widths, facts[0].Rows)
+	d, err := fdskl.Disclose(fdskl.Outline{Params: j.params, Privacy: job.Privacy, Parties: j.names, Columns: widths,
+		Rows: facts[0].Rows})
 	if err != nil {
 		return nil, err
 	}

@@ -152,11 +152,13 @@ func TestSealedFormulasAreTheContracts(t *testing.T) {
 func formulasHold(t *testing.T, p fdskl.Params, names []string, rows int) {
 	t.Helper()
 	p = sealed.WithDefaults(p.WithDefaults())
-	training, err := sealed.DiscloseTraining(p, names, rows)
+	o := fdskl.Outline{Params: p, Privacy: fdskl.Sealed, Parties: names, Rows: rows}
+	training, err := sealed.Disclose(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scoring, err := sealed.DisclosePrediction(p, names, 2500, fdskl.ScoreRows, "a")
+	o.Rows, o.Receiver = 2500, "a"
+	scoring, err := sealed.Disclose(o)
 	if err != nil {
 		t.Fatal(err)
 	}

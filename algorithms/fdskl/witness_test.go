@@ -9,9 +9,9 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// trace is what a job sends, written down by hand from the protocol's description: nothing of it is taken from the code
-// that sends, nor from the network that counts.
-type trace struct {
+// witness is what a job sends, written down by hand from the protocol's description: nothing of it is taken from the
+// code that sends, nor from the network that counts.
+type witness struct {
 	params  Params
 	privacy string
 	parties []string
@@ -23,7 +23,7 @@ type trace struct {
 
 // traceTraining lists the operations of a training.
 func traceTraining(p Params, privacy string, parties []string, rows int) []contract.Operation {
-	t := &trace{params: p, privacy: privacy, parties: parties, rows: int64(rows)}
+	t := &witness{params: p, privacy: privacy, parties: parties, rows: int64(rows)}
 	t.beginning()
 	actives := int64(len(p.Active))
 	if p.Schedule == DoublyStochastic {
@@ -42,7 +42,7 @@ func traceTraining(p Params, privacy string, parties []string, rows int) []contr
 // tracePrediction lists the operations of a prediction.
 func tracePrediction(p Params, privacy string, parties []string, rows, batch int,
 	receiver string) []contract.Operation {
-	t := &trace{params: p, privacy: privacy, parties: parties, rows: int64(rows),
+	t := &witness{params: p, privacy: privacy, parties: parties, rows: int64(rows),
 		blocks: int64((rows + batch - 1) / batch), stage: 1}
 	for k := range p.Active {
 		t.angles(k, t.rows*t.frequencies(k))
@@ -54,7 +54,7 @@ func tracePrediction(p Params, privacy string, parties []string, rows, batch int
 }
 
 // beginning is the target, and the median of distances unless the width is known.
-func (t *trace) beginning() {
+func (t *witness) beginning() {
 	leader := t.params.Active[0]
 	t.stage++
 	t.note("target", leader, "opening", 1, int64(max(1024, 512*t.params.Classes)))
@@ -76,7 +76,7 @@ func (t *trace) beginning() {
 }
 
 // frequencies is how many frequencies belong to the k-th active party.
-func (t *trace) frequencies(k int) int64 {
+func (t *witness) frequencies(k int) int64 {
 	p, actives := t.params, len(t.params.Active)
 	if p.Schedule == Fixed {
 		pairs := p.Features / 2
@@ -86,7 +86,7 @@ func (t *trace) frequencies(k int) int64 {
 }
 
 // turns is how often the k-th active party leads.
-func (t *trace) turns(k int) int64 {
+func (t *witness) turns(k int) int64 {
 	n := int64(0)
 	for i := k; i < t.params.Iterations; i += len(t.params.Active) {
 		n++
@@ -95,7 +95,7 @@ func (t *trace) turns(k int) int64 {
 }
 
 // fixed is every angle once, in blocks of a mebibyte, and with several active parties a solution by all.
-func (t *trace) fixed() {
+func (t *witness) fixed() {
 	size := max(1, min(t.rows, (1<<20)/int64(t.params.Features)))
 	t.blocks = (t.rows + size - 1) / size
 	for k := range t.params.Active {
@@ -121,7 +121,7 @@ func (t *trace) fixed() {
 }
 
 // scalars are sums of n numbers in seven digits, which the leader tells to all.
-func (t *trace) scalars(kind string, count, n int64) {
+func (t *witness) scalars(kind string, count, n int64) {
 	leader := t.params.Active[0]
 	t.sum(kind, leader, count, count*n*7)
 	t.note(kind+"-total", leader, "opening", count, n*8)
@@ -129,7 +129,7 @@ func (t *trace) scalars(kind string, count, n int64) {
 }
 
 // growing is a batch, its angles and its scores in every iteration.
-func (t *trace) growing() {
+func (t *witness) growing() {
 	p := t.params
 	batch := min(int64(p.Batch), t.rows)
 	t.blocks = int64(p.Iterations)
@@ -152,7 +152,7 @@ func (t *trace) growing() {
 
 // angles are n angles opened to the k-th active party: turns in one sum, or by Algorithm 3 in a pair of sums for each
 // party whose phase stays in any of them.
-func (t *trace) angles(k int, n int64) {
+func (t *witness) angles(k int, n int64) {
 	to, root := t.params.Active[k], slices.Index(t.parties, t.params.Active[k])
 	if t.privacy == Masked {
 		t.add(contract.Operation{Kind: "angles", Collective: "sum", Root: to, Class: "masked", Encoding: "turns16",
@@ -195,7 +195,7 @@ func (t *trace) angles(k int, n int64) {
 }
 
 // shape is rows and features of n angles, when all rows have as many.
-func (t *trace) shape(n int64) []int64 {
+func (t *witness) shape(n int64) []int64 {
 	if n%t.rows != 0 {
 		return []int64{n}
 	}
@@ -203,7 +203,7 @@ func (t *trace) shape(n int64) []int64 {
 }
 
 // sum lists sums of n reals together.
-func (t *trace) sum(kind, to string, count, n int64) {
+func (t *witness) sum(kind, to string, count, n int64) {
 	o := contract.Operation{Kind: kind, Collective: "sum", Root: to, Class: "masked", Encoding: "fixed64",
 		Shape: []int64{n}, Count: count, Bytes: 8 * n}
 	switch t.privacy {
@@ -216,13 +216,13 @@ func (t *trace) sum(kind, to string, count, n int64) {
 }
 
 // note lists broadcasts.
-func (t *trace) note(kind, from, class string, count, bytes int64) {
+func (t *witness) note(kind, from, class string, count, bytes int64) {
 	t.add(contract.Operation{Kind: kind, Collective: "broadcast", Root: from, Class: class, Encoding: "bytes",
 		Count: count, Bytes: count * bytes})
 }
 
 // confirm lists comparisons of what was told; contracts have them in one line.
-func (t *trace) confirm(n int64) {
+func (t *witness) confirm(n int64) {
 	for i := range t.list {
 		if o := &t.list[i]; o.Kind == "shared" {
 			o.Count, o.Bytes = o.Count+n, o.Bytes+32*n
@@ -234,14 +234,14 @@ func (t *trace) confirm(n int64) {
 }
 
 // confirmClear lists comparisons that take place in the clear alone: masks depend on what was told.
-func (t *trace) confirmClear(n int64) {
+func (t *witness) confirmClear(n int64) {
 	if t.privacy == Published {
 		t.confirm(n)
 	}
 }
 
 // add lists an operation, unless nothing is sent.
-func (t *trace) add(o contract.Operation) {
+func (t *witness) add(o contract.Operation) {
 	if o.Count > 0 {
 		o.Stage = t.stage
 		t.list = append(t.list, o)
@@ -282,26 +282,28 @@ func checkTrace(t *testing.T, p Params, names []string, columns []int) {
 		}
 		for _, rows := range []int{1, 7, 1000, 3001} {
 			name := fmt.Sprintf("%s, %d rows, %d parties: %+v", privacy, rows, len(names), p)
-			d, err := DiscloseTraining(p, privacy, names, columns, rows)
+			o := Outline{Params: p, Privacy: privacy, Parties: names, Columns: columns, Rows: rows}
+			d, err := Disclose(o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			compareOperations(t, name, d.Operations, traceTraining(p, privacy, names, rows))
 			for _, batch := range []int{1, 1000} {
-				receiver := names[len(names)/2]
-				if d, err = DisclosePrediction(p, privacy, names, columns, rows, batch, receiver); err != nil {
+				o.Receiver, o.BatchRows = names[len(names)/2], batch
+				if d, err = Disclose(o); err != nil {
 					t.Fatal(err)
 				}
-				compareOperations(t, "prediction of "+name, d.Operations, tracePrediction(p, privacy, names, rows, batch, receiver))
+				compareOperations(t, "prediction of "+name, d.Operations,
+					tracePrediction(p, privacy, names, rows, batch, o.Receiver))
 			}
 		}
 	}
 	for _, privacy := range []string{Masked, Published, Sealed} {
-		d, stage, err := DiscloseBeginning(p, privacy, names)
+		d, stage, err := DiscloseBeginning(Outline{Params: p, Privacy: privacy, Parties: names})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &trace{params: p, privacy: privacy, parties: names}
+		want := &witness{params: p, privacy: privacy, parties: names}
 		want.beginning()
 		compareOperations(t, "beginning", d.Operations, want.list)
 		if stage != want.stage {

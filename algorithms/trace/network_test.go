@@ -1,33 +1,41 @@
-package dryrun_test
+package trace_test
 
 import (
 	"errors"
 	"reflect"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/dryrun"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
+// stageOf has sums come third.
+func stageOf(kind string) int64 {
+	if kind == "sums" {
+		return 3
+	}
+	return 0
+}
+
 // TestTimesCountAsIfDone compares loops with what stands for them.
 func TestTimesCountAsIfDone(t *testing.T) {
-	sum := contract.Operation{Kind: "sums", Stage: 3, Collective: contract.CollectiveSum, Root: "a"}
+	sum := contract.Operation{Kind: "sums", Collective: contract.CollectiveSum, Root: "a"}
 	told := contract.Operation{Kind: "told", Collective: contract.CollectiveBroadcast, Root: "b"}
-	body := func(c *dryrun.Tally) error {
-		c.Add(sum, contract.ClassMasked, contract.Packed(11), 3) // 33 bits are 5 bytes, every time
-		c.Add(told, contract.ClassControl, contract.Bytes, 7)
+	body := func(c *trace.Network) error {
+		_ = c.Count(sum, contract.ClassMasked, contract.Packed(11), 3) // 33 bits are 5 bytes, every time
+		_ = c.Count(told, contract.ClassControl, contract.Bytes, 7)
 		return nil
 	}
-	var looped, stood dryrun.Tally
+	looped, stood := trace.Network{Stage: stageOf}, trace.Network{Stage: stageOf}
 	for range 5 {
 		for range 2 {
 			_ = body(&looped)
 		}
-		looped.Add(told, contract.ClassControl, contract.Bytes, 1)
+		_ = looped.Count(told, contract.ClassControl, contract.Bytes, 1)
 	}
 	if err := stood.Times(5, func() error {
 		err := stood.Times(2, func() error { return body(&stood) })
-		stood.Add(told, contract.ClassControl, contract.Bytes, 1)
+		_ = stood.Count(told, contract.ClassControl, contract.Bytes, 1)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -48,7 +56,7 @@ func TestTimesCountAsIfDone(t *testing.T) {
 
 // TestEndsAreLines: another root, receiver or tree is another line, and an error ends what stands for many.
 func TestEndsAreLines(t *testing.T) {
-	var c dryrun.Tally
+	c := trace.Network{Stage: stageOf}
 	failure := errors.New("failed")
 	if err := c.Times(9, func() error { return failure }); err != failure {
 		t.Errorf("error is %v", err)
@@ -56,7 +64,7 @@ func TestEndsAreLines(t *testing.T) {
 	for _, o := range []contract.Operation{{Root: "a"}, {Root: "b"}, {Root: "a", To: "b"},
 		{Root: "a", Tree: 1, Excluded: "b"},
 		{Root: "a", Tree: 2, Excluded: "b"}, {Root: "a", Tree: 2, Excluded: "c"}, {Root: "a"}} {
-		c.Add(o, contract.ClassMasked, contract.Turns16, 1)
+		_ = c.Count(o, contract.ClassMasked, contract.Turns16, 1)
 	}
 	var counts []int64
 	for _, o := range c.Operations {

@@ -3,21 +3,24 @@ package fdskl
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 )
 
-// observer follows a session at party 0 with a Layout and collects the angles that open to it.
+// observer follows a session at party 0 with a Follower and collects the angles that open to it.
 type observer struct {
 	quiet
-	layout *Layout
-	angles map[Angle]float64 // in turns
-	total  []byte            // of the sum that is opening
-	pair   []float64         // of a published pair: its first sum
-	err    error
+	follower *trace.Follower
+	angles   map[trace.Angle]float64 // in turns
+	total    []byte                  // of the sum that is opening
+	pair     []float64               // of a published pair: its first sum
+	err      error
 }
 
 // quiet is a Recorder of a federation of four that keeps nothing.
@@ -41,7 +44,7 @@ func (o *observer) Record(e protocol.Entry, payload []byte) error {
 	told := e.Kind == "resume-point" || e.Kind == "batch"
 	switch {
 	case told && e.Event == protocol.EventReceived, told && e.Event == protocol.EventSent && e.Peer == 1: // once
-		o.err = o.layout.Broadcast(e.Kind, payload)
+		o.err = o.follower.Broadcast(e.Kind, payload)
 	case e.Event == protocol.EventOpened:
 		o.total = append(o.total, payload...)
 		if len(o.total) == int(e.Size) {
@@ -60,7 +63,7 @@ func (o *observer) open(kind string, total []byte) error {
 		for i := range len(total) / 2 {
 			values = append(values, float64(binary.LittleEndian.Uint16(total[2*i:]))/(1<<16))
 		}
-		return o.keep(values)
+		return o.keep(kind, values)
 	case "published-angles", "published-phases":
 		for i := range len(total) / 8 {
 			values = append(values, math.Float64frombits(binary.LittleEndian.Uint64(total[8*i:])))
@@ -72,14 +75,14 @@ func (o *observer) open(kind string, total []byte) error {
 		for i, v := range o.pair {
 			values[i] = (v - values[i]) / (2 * math.Pi)
 		}
-		return o.keep(values)
+		return o.keep(KindPublishedAngles, values)
 	}
 	return nil
 }
 
 // keep files values under the angles they are.
-func (o *observer) keep(values []float64) error {
-	sum, err := o.layout.Angles(len(values))
+func (o *observer) keep(kind string, values []float64) error {
+	sum, err := o.follower.Next(kind, -1, -1, len(values))
 	if err != nil {
 		return err
 	}
@@ -89,9 +92,9 @@ func (o *observer) keep(values []float64) error {
 	return nil
 }
 
-// TestLayoutFindsEveryAngle trains, and compares what opened, put in its place by the layout, with
+// TestFollowerFindsEveryAngle trains, and compares what opened, put in its place by a Follower, with
 // the sums of omega . x that the parties' data give.
-func TestLayoutFindsEveryAngle(t *testing.T) {
+func TestFollowerFindsEveryAngle(t *testing.T) {
 	for name, p := range jobs() {
 		for _, privacy := range []string{Masked, Published} {
 			t.Run(name+", "+privacy, func(t *testing.T) {
@@ -99,14 +102,15 @@ func TestLayoutFindsEveryAngle(t *testing.T) {
 				f := newFixture(t, 4, 40, 1, p)
 				f.params.Sigma, f.privacy = 1, privacy
 				links := f.federation(t)
-				o := &observer{layout: NewLayout(f.params, f.privacy, f.names, f.rows), angles: make(map[Angle]float64)}
+				o := &observer{follower: Follow(f.outline()), angles: make(map[trace.Angle]float64)}
+				defer o.follower.Close()
 				links.recorder = o
 				errs := links.run(func(ctx context.Context, i int, n Network) error {
 					_, err := Train(ctx, f.party(i, n, newVault()))
 					return err
 				})
 				if o.err != nil {
-					t.Fatalf("the layout: %v; sessions end with %v", o.err, errs)
+					t.Fatalf("the follower: %v; sessions end with %v", o.err, errs)
 				}
 				checkAngles(t, f, o.angles)
 			})
@@ -114,10 +118,64 @@ func TestLayoutFindsEveryAngle(t *testing.T) {
 	}
 }
 
+// TestFollowerFindsEveryAngleOfAPrediction scores the training's rows, some at a time or when they are asked for.
+func TestFollowerFindsEveryAngleOfAPrediction(t *testing.T) {
+	for name, p := range jobs() {
+		for _, privacy := range []string{Masked, Published} {
+			for _, asked := range [][]int{nil, {33, 7, 8}} {
+				t.Run(fmt.Sprintf("%s, %s, asked for %v", name, privacy, asked), func(t *testing.T) {
+					t.Parallel()
+					f := newFixture(t, 4, 40, 1, p)
+					f.params.Sigma, f.privacy = 1, privacy
+					models := f.train(t)
+					outline := f.scoring(f.rows, 15, 3)
+					outline.Requests = len(asked)
+					o := &observer{follower: Follow(outline), angles: make(map[trace.Angle]float64)}
+					defer o.follower.Close()
+					links := f.federation(t)
+					links.recorder = o
+					must(t, links.run(func(ctx context.Context, i int, n Network) error {
+						s, err := NewScorer(Scoring{Self: i, Receiver: 3, Models: models[i : i+1], Network: n})
+						score := func(lo, hi int) {
+							if err == nil {
+								_, err = s.Score(ctx, []*kernel.Matrix{f.parts[i].Rows.Cut(lo, hi)})
+							}
+						}
+						for number, j := range asked {
+							if i == 0 {
+								o.asked(number+1, j)
+							}
+							score(j, j+1)
+						}
+						for lo := 0; asked == nil && lo < f.rows; lo += 15 {
+							score(lo, min(lo+15, f.rows))
+						}
+						return err
+					}))
+					rows := f.rows
+					if asked != nil {
+						rows = len(asked)
+					}
+					if n := rows * f.params.Angles(); o.err != nil || len(o.angles) != n {
+						t.Fatalf("%d angles opened, want %d, error %v", len(o.angles), n, o.err)
+					}
+					checkAngles(t, f, o.angles)
+				})
+			}
+		}
+	}
+}
+
+// asked takes in a request for a row.
+func (o *observer) asked(number, row int) {
+	payload := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(number)), uint32(row))
+	o.err = o.follower.Broadcast(trace.KindRequest, payload)
+}
+
 // checkAngles compares differences of angles between rows, from which the phases drop out.
-func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
+func checkAngles(t *testing.T, f *fixture, angles map[trace.Angle]float64) {
 	t.Helper()
-	first := make(map[int]Angle) // by frequency: the first angle met
+	first := make(map[int]trace.Angle) // by frequency: the first angle met
 	compared := 0
 	for a, got := range angles {
 		ref, ok := first[a.Frequency]
@@ -139,7 +197,7 @@ func checkAngles(t *testing.T, f *fixture, angles map[Angle]float64) {
 }
 
 // angle computes omega . x of one row and frequency over all parties, in turns.
-func (f *fixture) angle(t *testing.T, a Angle) float64 {
+func (f *fixture) angle(t *testing.T, a trace.Angle) float64 {
 	t.Helper()
 	tr, err := newTrainer(f.party(0, Solo{}, newVault()))
 	if err != nil {

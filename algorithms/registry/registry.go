@@ -1,0 +1,76 @@
+// Package registry finds the code that carries out a job over columns, by its mode. What a session of a job opens and
+// does is asked here, by who proposes it, who consents, who forecasts and who audits.
+package registry
+
+import (
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/trace"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// Params reads the parameters of a training, with defaults and with what its parties have stated.
+func Params(job *contract.Job, facts []contract.Facts) (fdskl.Params, error) {
+	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err == nil && job.Privacy == fdskl.Sealed {
+		return sealed.WithFacts(sealed.WithDefaults(p), facts)
+	}
+	return p, err
+}
+
+// Outline describes a session of a job over columns: its own, or that of a shard. p are the job's parameters with
+// defaults, in a prediction those of the model. facts are those of the job's parties, in its order.
+func Outline(
+	job *contract.Job, facts []contract.Facts, p fdskl.Params, shard *contract.Shard,
+) (o fdskl.Outline, err error) {
+	o = fdskl.Outline{Params: p, Privacy: job.Privacy, Parties: job.Parties, Rows: contract.RowsOf(facts)}
+	for _, f := range facts {
+		o.Columns = append(o.Columns, f.Columns)
+	}
+	if job.Task == contract.TaskPredict {
+		o.Receiver, o.Requests = job.OpenTo, job.Requests
+	} else if job.Privacy == fdskl.Sealed {
+		o.Params, err = sealed.WithFacts(p, facts)
+	}
+	if shard != nil {
+		o.Shard = &fdskl.Shard{Lo: shard.First, Hi: shard.First + shard.Rows}
+	} else {
+		o.InShards = job.Shards > 0
+	}
+	return o, err
+}
+
+// Disclose tells what a session opens and does.
+func Disclose(o fdskl.Outline) (fdskl.Disclosure, error) {
+	if o.Privacy == fdskl.Sealed {
+		return sealed.Disclose(o)
+	}
+	return fdskl.Disclose(o)
+}
+
+// Follow says which rows and angles the messages of a session are of.
+func Follow(o fdskl.Outline) *trace.Follower {
+	if o.Privacy == fdskl.Sealed {
+		return sealed.Follow(o)
+	}
+	return fdskl.Follow(o)
+}
+
+// Shards cuts the rows of a job into n shards of whole blocks, as all its parties must.
+func Shards(o fdskl.Outline, n int) ([]contract.Shard, error) {
+	var cuts []fdskl.Shard
+	var err error
+	switch {
+	case o.Receiver != "":
+		cuts, err = fdskl.CutShards(o.Rows, fdskl.ScoreRows, n)
+	case o.Privacy == fdskl.Sealed:
+		cuts, err = sealed.Shards(o.Params, o.Rows, n)
+	default:
+		cuts, err = fdskl.Shards(o.Params, o.Rows, n)
+	}
+	list := make([]contract.Shard, len(cuts))
+	for i, c := range cuts {
+		list[i] = contract.Shard{Index: i, Of: n, First: c.Lo, Rows: c.Rows()}
+	}
+	return list, err
+}

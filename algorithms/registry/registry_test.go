@@ -1,0 +1,93 @@
+package registry_test
+
+import (
+	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/protocol/contract"
+)
+
+// jobOf is a job of three over columns, with bins where it is a scorecard.
+func jobOf(privacy, task string, binned bool) (*contract.Job, []contract.Facts) {
+	names := []string{"bank", "insurer", "telco"}
+	job := &contract.Job{Algorithm: contract.FDSKL, Privacy: privacy, Task: task, Parties: names, Shards: 2,
+		Parameters: map[string]any{"active": names[:1], "label": "y", "loss": "square", "sigma": 1.0, "features": int64(64)}}
+	if task == contract.TaskPredict {
+		job.OpenTo = "telco"
+	}
+	if privacy == fdskl.Sealed {
+		job.Parameters["keeper"], job.Parameters["helper"] = "insurer", "telco"
+	}
+	if binned {
+		job.Algorithm = contract.GLM
+		job.Parameters = map[string]any{"active": names[:1], "label": "y", "loss": "square", "bins": int64(4),
+			"keeper": "insurer", "helper": "telco"}
+	}
+	var facts []contract.Facts
+	for i, name := range names {
+		facts = append(facts, contract.Facts{Name: name, Rows: 80_000, Columns: i + 1, Bins: 4 * (i + 1)})
+	}
+	return job, facts
+}
+
+// TestEachSessionHasItsCode: what a session opens, and whether it shares, follows from the mode, from the task and from
+// whether the session is one of a shard.
+func TestEachSessionHasItsCode(t *testing.T) {
+	for _, c := range []struct {
+		privacy, task string
+		binned, shard bool
+		opens, shares bool
+	}{
+		{fdskl.Masked, contract.TaskTrain, false, false, true, false},
+		{fdskl.Masked, contract.TaskTrain, false, true, true, false},
+		{fdskl.Masked, contract.TaskPredict, false, true, true, false},
+		{fdskl.Sealed, contract.TaskTrain, false, false, true, true},
+		{fdskl.Sealed, contract.TaskTrain, false, true, false, true},
+		{fdskl.Sealed, contract.TaskTrain, true, true, false, true},
+		{fdskl.Sealed, contract.TaskPredict, false, true, false, true},
+		{fdskl.Sealed, contract.TaskPredict, false, false, true, false}, // the shards have made the scores' shares
+	} {
+		job, facts := jobOf(c.privacy, c.task, c.binned)
+		p, err := registry.Params(job, facts)
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		var shard *contract.Shard
+		if c.shard {
+			shard = &contract.Shard{Of: 2, First: 0, Rows: 43_690}
+		}
+		o, err := registry.Outline(job, facts, p, shard)
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		d, err := registry.Disclose(o)
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		shares := false
+		for _, op := range d.Operations {
+			shares = shares || op.Collective == contract.CollectiveDirect && op.Class == contract.ClassMasked.String()
+		}
+		if opens := len(d.Openings) > 0; opens != c.opens || shares != c.shares {
+			t.Errorf("%+v: it opens %t and shares %t", c, opens, shares)
+		}
+		list, err := registry.Shards(o, 2)
+		if err != nil || len(list) != 2 || list[0].Of != 2 || list[1].First != list[0].Rows ||
+			list[1].First+list[1].Rows != 80_000 {
+			t.Errorf("%+v: shards %+v, %v, want all rows", c, list, err)
+		}
+	}
+}
+
+// TestOnlyAsManyShardsAsBlocks and no job is cut into more.
+func TestOnlyAsManyShardsAsBlocks(t *testing.T) {
+	job, facts := jobOf(fdskl.Masked, contract.TaskPredict, false)
+	o, err := registry.Outline(job, facts, fdskl.Params{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := registry.Shards(o, 21); err == nil {
+		t.Errorf("20 blocks are cut into %+v", list)
+	}
+}
