@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -20,11 +21,7 @@ func TrainingParams(c *contract.Contract) (fdskl.Params, error) {
 		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task,
 			c.Job.Algorithm)
 	}
-	p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
-	if err == nil && c.Job.Privacy == fdskl.Sealed {
-		return sealed.WithFacts(sealed.WithDefaults(p), c.Parties)
-	}
-	return p, err
+	return registry.Params(c.Job, c.Parties)
 }
 
 // OverColumns reports whether a job trains or scores over columns of the same rows, with a kernel or with bins.

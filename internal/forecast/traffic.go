@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/psi"
@@ -62,7 +62,8 @@ type traffic struct {
 func trafficOf(c *contract.Contract, operations []contract.Operation, known Known) (*traffic, error) {
 	n := len(c.Parties)
 	t := &traffic{sent: make([]Bytes, n), received: make([]Bytes, n), frames: make([]int64, n), masked: make([]int64, n)}
-	depends := dependsOn(c, known)
+	notes := known.notes(c)
+	depends := dependsOn(c, notes.AtMost)
 	asks, all := make(map[[2]int]int64), int64(0) // requests for openings, which bring about a signature each
 	for i := range operations {
 		if o := &operations[i]; o.Kind == contract.KindAsk {
@@ -71,7 +72,7 @@ func trafficOf(c *contract.Contract, operations []contract.Operation, known Know
 		}
 	}
 	rooted := *c
-	rooted.Operations = withRoots(c, operations, known)
+	rooted.Operations = withRoots(c, operations, notes.Roots)
 	for from := range c.Parties {
 		lines, err := rooted.Egress(from)
 		if err != nil {
@@ -86,7 +87,7 @@ func trafficOf(c *contract.Contract, operations []contract.Operation, known Know
 				e.MaxFrames, e.MaxBytes = e.MaxFrames-spare, e.MaxBytes-spare*contract.SignatureSize
 			case e.Kind == fdskl.KindTarget: // contracts have room for long names of classes
 				e.MaxBytes = min(e.MaxBytes, usualTarget)
-			case e.Kind == sealed.Resume && c.Job.Privacy == keys.PrivacySealed: // there is nothing to go on from
+			case slices.Contains(notes.Silent, e.Kind):
 				e.MaxBytes = 0
 			}
 			b := depends(e)
@@ -118,14 +119,15 @@ func trafficOf(c *contract.Contract, operations []contract.Operation, known Know
 
 // withRoots returns operations of a contract with broadcasts that several parties do in turn dealt out to these:
 // contracts let each party pass on all of them.
-func withRoots(c *contract.Contract, operations []contract.Operation, known Known) (all []contract.Operation) {
-	p, err := known.params(c)
+func withRoots(c *contract.Contract, operations []contract.Operation, of map[string][]string) (
+	all []contract.Operation,
+) {
 	for _, o := range operations {
-		roots := c.Job.Parties
-		if err == nil && o.Kind != fdskl.KindSolverPoint {
-			roots = p.Active
+		roots := of[o.Kind]
+		if len(roots) == 0 {
+			roots = c.Job.Parties
 		}
-		if o.Root != contract.Anyone || len(roots) == 0 {
+		if o.Root != contract.Anyone {
 			all = append(all, o)
 			continue
 		}
@@ -141,8 +143,30 @@ func withRoots(c *contract.Contract, operations []contract.Operation, known Know
 	return all
 }
 
+// notes are what the code of a job over columns says of the kinds of its messages; nothing of a prediction whose model
+// is not known.
+func (k Known) notes(c *contract.Contract) trace.Notes {
+	if c.Job.OverClients() || c.Job.Task == contract.TaskAlign {
+		return trace.Notes{}
+	}
+	p, err := k.params(c)
+	if err != nil {
+		return trace.Notes{}
+	}
+	o, err := registry.Outline(c.Job, c.Parties, p, nil)
+	if err != nil {
+		return trace.Notes{}
+	}
+	d, err := registry.Disclose(o)
+	if err != nil {
+		return trace.Notes{}
+	}
+	return d.Notes
+}
+
 // dependsOn returns what tells of a line of a contract how many of its payload bytes follow from public numbers alone.
-func dependsOn(c *contract.Contract, known Known) func(contract.Egress) Bytes {
+// atMost are the kinds of an algorithm of which that are none.
+func dependsOn(c *contract.Contract, atMost []string) func(contract.Egress) Bytes {
 	exact := func(e contract.Egress) Bytes { return Bytes{Fixed: e.MaxBytes} }
 	none := func(contract.Egress) Bytes { return Bytes{} }
 	if c.Job.Requests > 0 { // rows come when somebody asks for them
@@ -173,20 +197,8 @@ func dependsOn(c *contract.Contract, known Known) func(contract.Egress) Bytes {
 			return b
 		}
 	}
-	p, err := known.params(c)
-	if err != nil || c.Job.Privacy == keys.PrivacySealed || c.Job.Task != contract.TaskTrain {
-		return exact
-	}
-	var open []string // kinds that depend on which rows are picked, or on how often the solver asks
-	if p.Schedule == fdskl.DoublyStochastic {
-		open = []string{fdskl.KindAngles, fdskl.KindPublishedAngles, fdskl.KindPublishedPhases, fdskl.KindBatch,
-			fdskl.KindScores}
-	} else if len(p.Active) > 1 {
-		open = []string{fdskl.KindScores, fdskl.KindDerivatives, fdskl.KindProducts, fdskl.KindObjective,
-			fdskl.KindLabelled}
-	}
 	return func(e contract.Egress) Bytes {
-		if slices.ContainsFunc(open, func(kind string) bool { return strings.HasPrefix(e.Kind, kind) }) {
+		if slices.ContainsFunc(atMost, func(kind string) bool { return strings.HasPrefix(e.Kind, kind) }) {
 			return Bytes{}
 		}
 		return exact(e)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/keys"
@@ -119,7 +120,7 @@ func (k Known) params(c *contract.Contract) (fdskl.Params, error) {
 	if k.Params != nil {
 		return *k.Params, nil
 	}
-	return fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
+	return registry.Params(c.Job, c.Parties)
 }
 
 // workOf is what a contract asks of its parties. The error is an unknown where there is no telling.
@@ -261,12 +262,6 @@ func padded(bits int) float64 {
 
 // shared is a training or prediction on shares of three.
 func shared(c *contract.Contract, p fdskl.Params, own Density) (*work, error) {
-	if p = sealed.WithDefaults(p); c.Job.Task == contract.TaskTrain { // a prediction's are its model's, bins and all
-		var err error
-		if p, err = sealed.WithFacts(p, c.Parties); err != nil {
-			return nil, err
-		}
-	}
 	w, rows, d := new(work), float64(c.Rows()), float64(p.Features)
 	var three [rss.Roles]int
 	for i, name := range []string{p.Active[0], p.Keeper, p.Helper} {

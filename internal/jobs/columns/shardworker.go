@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/control"
@@ -139,7 +140,7 @@ func WorkerNeeds(c *contract.Contract, party int) (memory, scratch int64, err er
 	if c.Job.Shards == 0 {
 		return 0, 0, fmt.Errorf("job %q has no shards", c.Job.Name)
 	}
-	p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
+	p, err := registry.Params(c.Job, c.Parties)
 	if err != nil && c.Job.Task == contract.TaskTrain {
 		return 0, 0, err
 	}
@@ -148,9 +149,6 @@ func WorkerNeeds(c *contract.Contract, party int) (memory, scratch int64, err er
 	switch {
 	case c.Job.Task != contract.TaskTrain: // a few blocks, which are smaller than those of a training
 	case c.Job.Privacy == fdskl.Sealed:
-		if p, err = sealed.WithFacts(sealed.WithDefaults(p), c.Parties); err != nil {
-			return 0, 0, err
-		}
 		memory += sealed.Memory(p, int(rows))
 	default:
 		memory += 4 * 8 * int64(p.Features) * int64(p.Features)

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/keys"
@@ -36,16 +36,13 @@ func trainingMemory(c *contract.Contract, party string) int64 {
 	if j.Task != contract.TaskTrain || j.OverClients() {
 		return 0
 	}
-	p, err := fdskl.ParamsOf(j.Parameters, j.Parties)
+	p, err := registry.Params(j, c.Parties)
 	if err != nil {
 		return 0 // no such job has become a contract
 	}
 	if j.Privacy == keys.PrivacySealed {
 		three := columns.SharersOf(c)
 		if party != three.Holder && party != three.Keeper && party != three.Helper {
-			return 0
-		}
-		if p, err = sealed.WithFacts(sealed.WithDefaults(p), c.Parties); err != nil {
 			return 0
 		}
 		return sealed.Memory(p, c.Rows())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/consent"
@@ -282,11 +283,7 @@ func writeWork(b *strings.Builder, c *contract.Contract) {
 		if len(c.Parties) > 3 {
 			others = "; the others a few megabytes"
 		}
-		p, err := fdskl.ParamsOf(j.Parameters, j.Parties)
-		if err == nil {
-			p, err = sealed.WithFacts(sealed.WithDefaults(p), c.Parties)
-		}
-		if err == nil {
+		if p, err := registry.Params(j, c.Parties); err == nil {
 			b.WriteString("\n" + wrapped("", fmt.Sprintf("memory beside the table: about %s at each of %s, %s and %s%s",
 				wording.Size(sealed.Memory(p, c.Rows())), three.Holder, three.Keeper, three.Helper, others)))
 			b.WriteString(rowsFile(p, c, three))
