@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -45,6 +46,8 @@ func (o *observer) Record(e protocol.Entry, payload []byte) error {
 	switch {
 	case told && e.Event == protocol.EventReceived, told && e.Event == protocol.EventSent && e.Peer == 1: // once
 		o.err = o.follower.Broadcast(e.Kind, payload)
+	case e.Event == protocol.EventSent && (e.Kind == KindAngles || e.Kind == KindPublishedAngles): // to another's total
+		_, o.err = o.follower.Next(e.Kind, -1, -1, int(e.Size)/e.Encoding.WordSize())
 	case e.Event == protocol.EventOpened:
 		o.total = append(o.total, payload...)
 		if len(o.total) == int(e.Size) {
@@ -118,14 +121,16 @@ func TestFollowerFindsEveryAngle(t *testing.T) {
 	}
 }
 
-// TestFollowerFindsEveryAngleOfAPrediction scores the training's rows, some at a time or when they are asked for.
+// TestFollowerFindsEveryAngleOfAPrediction scores the training's rows, some at a time or when they are asked for. With
+// three active parties and few turns one of them has no features: nothing is sent for it.
 func TestFollowerFindsEveryAngleOfAPrediction(t *testing.T) {
 	for name, p := range jobs() {
-		for _, privacy := range []string{Masked, Published} {
-			for _, asked := range [][]int{nil, {33, 7, 8}} {
-				t.Run(fmt.Sprintf("%s, %s, asked for %v", name, privacy, asked), func(t *testing.T) {
+		for i, asked := range [][]int{nil, {33, 7, 8, 21, 2}, nil, {33, 7, 8, 21, 2}} {
+			active := 1 + i/2*2
+			for _, privacy := range []string{Masked, Published} {
+				t.Run(fmt.Sprintf("%s, %d active, %s, asked for %v", name, active, privacy, asked), func(t *testing.T) {
 					t.Parallel()
-					f := newFixture(t, 4, 40, 1, p)
+					f := newFixture(t, 4, 40, active, p)
 					f.params.Sigma, f.privacy = 1, privacy
 					models := f.train(t)
 					outline := f.scoring(f.rows, 15, 3)
@@ -156,7 +161,11 @@ func TestFollowerFindsEveryAngleOfAPrediction(t *testing.T) {
 					if asked != nil {
 						rows = len(asked)
 					}
-					if n := rows * f.params.Angles(); o.err != nil || len(o.angles) != n {
+					n := 0
+					for _, r := range runsOf(f.params, 0) {
+						n += rows * r.Count
+					}
+					if o.err != nil || len(o.angles) != n {
 						t.Fatalf("%d angles opened, want %d, error %v", len(o.angles), n, o.err)
 					}
 					checkAngles(t, f, o.angles)
@@ -212,4 +221,32 @@ func (f *fixture) angle(t *testing.T, a trace.Angle) float64 {
 		sum += out[0]
 	}
 	return sum
+}
+
+// TestFollowerListsNoSumThatIsTooLarge: contracts name as many angles as they like.
+func TestFollowerListsNoSumThatIsTooLarge(t *testing.T) {
+	const want = "a sum of more than 67108864 angles"
+	names := []string{"p0", "p1", "p2"}
+	o := Outline{Params: Params{Active: names[:1], Schedule: DoublyStochastic, Iterations: 1 << 12, Batch: 1 << 15,
+		BlockFeatures: 1}.WithDefaults(), Privacy: Masked, Parties: names, Columns: make([]int, 3), Rows: 1 << 15}
+	f := Follow(o)
+	defer f.Close()
+	newest := binary.LittleEndian.AppendUint64(make([]byte, 8), math.Float64bits(1<<12-1))
+	if err := f.Broadcast(KindResumePoint, newest); err != nil {
+		t.Fatal(err)
+	}
+	var batch []byte
+	for j := range uint32(o.Rows) {
+		batch = binary.LittleEndian.AppendUint32(batch, j)
+	}
+	if err := f.Broadcast(KindBatch, batch); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a batch of all rows: %v", err)
+	}
+	o.Params = Params{Active: names[:1], Features: maxFeatures}.WithDefaults()
+	o.Receiver = "p1"
+	scores := Follow(o)
+	defer scores.Close()
+	if _, err := scores.Next(KindAngles, -1, -1, -1); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a prediction: %v", err)
+	}
 }

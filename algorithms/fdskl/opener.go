@@ -102,7 +102,10 @@ func (t *trainer) drawPublished(s *openerShare) {
 // openAngles opens the angles of rows [lo, hi) of this party's parts to the k-th active party, row-major
 // [hi-lo][angles of k]. Elsewhere the result means nothing.
 func (o *opener) openAngles(ctx context.Context, k int, rows []*kernel.Matrix, lo, hi int) ([]uint16, error) {
-	o.tracer.angles(k, func() []trace.Angle { return o.list(k, lo, hi) })
+	list := func() []trace.Angle { return o.list(k, lo, hi) }
+	if err := o.tracer.angles(k, (hi-lo)*o.shares[k].count, list); err != nil {
+		return nil, err
+	}
 	if o.Privacy == Published {
 		// Opens a block by Algorithm 3 and rounds it to turns.
 		s := &o.shares[k]

@@ -44,29 +44,30 @@ func (s *stochastic) openBatch(ctx context.Context, k int, batch []int) error {
 		return nil
 	}
 
-	// Lists the features of the batch's angles that the k-th active party does not hold, row by
-	// row.
-	var ids []int
-	lacks := make([]int, len(batch))
+	var ids []int // features of the batch's angles that the k-th active party does not hold, row by row
+	lacks, n := make([]int, len(batch)), 0
 	for b, j := range batch {
 		lacks[b] = s.features[k] - s.opened[k][j]
+		n += lacks[b]
+	}
+	if n == 0 {
+		return nil
+	}
+	if err := s.tracer.angles(k, n, func() (list []trace.Angle) {
+		for b, j := range batch {
+			for _, id := range ids[len(list) : len(list)+lacks[b]] {
+				list = append(list, trace.Angle{Row: j, Frequency: id})
+			}
+		}
+		return list
+	}); err != nil {
+		return err
+	}
+	for _, j := range batch {
 		for f := s.opened[k][j]; f < s.features[k]; f++ {
 			ids = append(ids, s.global(k, f))
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	s.tracer.angles(k, func() (list []trace.Angle) {
-		at := 0
-		for b, j := range batch {
-			for _, id := range ids[at : at+lacks[b]] {
-				list = append(list, trace.Angle{Row: j, Frequency: id})
-			}
-			at += lacks[b]
-		}
-		return list
-	})
 	total, err := s.openAngles(ctx, k, batch, ids)
 	if err != nil {
 		return err

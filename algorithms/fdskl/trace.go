@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -49,11 +50,17 @@ func (c *tracer) party() *Party {
 	}
 }
 
-// angles notes that the next sum to the k-th active party is of the angles of a list. It may be called without a
+// mostAngles bounds the angles of a sum that are listed: contracts can name more than any machine holds.
+const mostAngles = 1 << 26
+
+// angles notes that the next sum to the k-th active party is of the n angles of a list. It may be called without a
 // tracer.
-func (c *tracer) angles(k int, list func() []trace.Angle) {
-	if c == nil {
-		return
+func (c *tracer) angles(k, n int, list func() []trace.Angle) error {
+	if c == nil || !c.Following() || n == 0 { // an empty vector sends no frame
+		return nil
+	}
+	if n > mostAngles {
+		return fmt.Errorf("a sum of more than %d angles", mostAngles)
 	}
 	first := c.first
 	c.list = func() trace.About {
@@ -64,6 +71,7 @@ func (c *tracer) angles(k int, list func() []trace.Angle) {
 		return about
 	}
 	c.About(c.list)
+	return nil
 }
 
 // excluding notes that the next sum is of some of the angles noted last, those from which party l is excluded. It may

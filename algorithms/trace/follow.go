@@ -29,9 +29,6 @@ func Rows(first, n int) []int {
 	return rows
 }
 
-// mostWords bounds the words of a message that are listed.
-const mostWords = 1 << 26
-
 // Follower says what the messages of a session are of, as every party can: it runs a part on what was told in the
 // session, as far as the messages have come. It is for one goroutine, and ends with Close.
 type Follower struct {
@@ -144,8 +141,6 @@ func (f *Follower) Next(kind string, from, to, words int) (About, error) {
 	next := f.queues[p][0]
 	f.queues[p] = f.queues[p][1:]
 	switch {
-	case next.words > mostWords:
-		return About{}, fmt.Errorf("a message %q of more than %d words", kind, mostWords)
 	case words >= 0 && words != next.words && to < 0:
 		return About{}, fmt.Errorf("a sum of %d angles, want %d", words, next.words)
 	case words >= 0 && words != next.words:
