@@ -113,19 +113,33 @@ func (f *Follower) await(kind string) ([]byte, error) {
 	return next.payload, nil
 }
 
-// Broadcast takes in what a party told all. Kinds that decide nothing are passed over.
+// Broadcast takes in what a party told all. Kinds that decide nothing are passed over. Every party has its part in
+// every sum, so that each must have come that is due before.
 func (f *Follower) Broadcast(kind string, payload []byte) error {
 	if !slices.Contains(f.heard, kind) {
 		return nil
 	}
 	f.told = append(f.told, telling{kind, payload})
 	for len(f.told) > 0 && !f.ended {
+		if due := f.due(); due != "" {
+			return fmt.Errorf("%q was told where a sum %q is due", kind, due)
+		}
 		f.step()
 	}
 	if f.err == nil && len(f.told) > 0 {
 		return fmt.Errorf("%q was told where nothing is due any more", kind)
 	}
 	return f.err
+}
+
+// due is the kind of a sum that no record was asked for yet, empty where there is none.
+func (f *Follower) due() string {
+	for p, list := range f.queues {
+		if p.to < 0 && len(list) > 0 {
+			return p.kind
+		}
+	}
+	return ""
 }
 
 // Next returns what the words of the next message of a kind are of, and moves on. from and to are the ends of a direct
@@ -135,6 +149,9 @@ func (f *Follower) Next(kind string, from, to, words int) (About, error) {
 	for len(f.queues[p]) == 0 {
 		if f.ended || f.waiting {
 			return About{}, cmp.Or(f.err, fmt.Errorf("a message %q where all rows had theirs", kind))
+		}
+		if due := f.due(); due != "" && to < 0 {
+			return About{}, fmt.Errorf("a sum %q where one %q is due", kind, due)
 		}
 		f.step()
 	}

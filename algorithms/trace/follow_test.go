@@ -64,16 +64,17 @@ func TestFollowerGivesEachMessageItsRows(t *testing.T) {
 			t.Errorf("%s of %d words is of rows %v, %v, want %v", kind, words, got.Rows, err, rows)
 		}
 	}
-	for _, told := range [][]byte{{3, 2}, {1}} {
+	rows := func(told ...byte) {
+		t.Helper()
 		if err := errors.Join(f.Broadcast("aside", []byte{9}), f.Broadcast("rows", told)); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) == 2 {
-			want("between", 2, 1, -1, 99) // its link is ahead of the sums
-			want("sums", -1, -1, 3, 0, 1, 2)
-		}
 	}
+	rows(3, 2)
+	want("between", 2, 1, -1, 99) // its link is ahead of the sums
+	want("sums", -1, -1, 3, 0, 1, 2)
 	want("sums", -1, -1, 2, 10, 11)
+	rows(1)
 	want("sums", -1, -1, 1, 0)
 	want("between", 2, 1, 2, 99)
 	if _, err := f.Next("between", 1, 2, 2); err == nil {
@@ -92,11 +93,19 @@ func TestFollowerRefusesWhatDoesNotFit(t *testing.T) {
 	n := network()
 	f := n.Follow([]string{"rows"}, func() error { return turn(n) })
 	defer f.Close()
-	if err := f.Broadcast("rows", []byte{3}); err != nil {
+	if err := f.Broadcast("rows", []byte{3, 3}); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := f.Next("others", -1, -1, 3); err == nil || err.Error() != `a sum "others" where one "sums" is due` {
+		t.Errorf("error is %v", err)
 	}
 	if _, err := f.Next("sums", -1, -1, 4); err == nil || err.Error() != `a sum of 4 angles, want 3` {
 		t.Errorf("error is %v", err)
+	}
+	for range 2 { // the second sum is due
+		if err := f.Broadcast("rows", []byte{3}); err == nil || err.Error() != `"rows" was told where a sum "sums" is due` {
+			t.Errorf("error is %v", err)
+		}
 	}
 	other := network()
 	f = other.Follow([]string{"rows", "late"}, func() error { return turn(other) })
