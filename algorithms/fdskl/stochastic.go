@@ -30,7 +30,10 @@ type stochastic struct {
 // doublyStochastic runs the schedule "doubly-stochastic".
 func (t *trainer) doublyStochastic(ctx context.Context) (*Model, error) {
 	s := &stochastic{trainer: t, coeffs: coefficients{decay: 1}, running: math.NaN(), cosines: allCosines(t.cosine),
-		features: make([]int, len(t.actives)), held: make([]angleRow, t.Rows)}
+		features: make([]int, len(t.actives))}
+	if t.rank >= 0 {
+		s.held = make([]angleRow, t.Rows)
+	}
 	for range t.actives {
 		var parts []*omega
 		for _, part := range t.Parts {
