@@ -270,7 +270,7 @@ func TestFollowerSaysWhatDoesNotFit(t *testing.T) {
 		err.Error() != `a message "factors" of 12800 words, want 25600` {
 		t.Errorf("error is %v", err)
 	}
-	if err := f.Broadcast("held", nil); err == nil || err.Error() != `"held" was told where a sum "angles" is due` {
+	if err := f.Broadcast("held", nil); err == nil || err.Error() != `"held" was told where 1 sums are due` {
 		t.Errorf("error is %v", err)
 	}
 	for _, c := range []struct {

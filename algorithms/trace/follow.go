@@ -121,8 +121,8 @@ func (f *Follower) Broadcast(kind string, payload []byte) error {
 	}
 	f.told = append(f.told, telling{kind, payload})
 	for len(f.told) > 0 && !f.ended {
-		if due := f.due(); due != "" {
-			return fmt.Errorf("%q was told where a sum %q is due", kind, due)
+		if due := f.due(); due > 0 {
+			return fmt.Errorf("%q was told where %d sums are due", kind, due)
 		}
 		f.step()
 	}
@@ -132,14 +132,18 @@ func (f *Follower) Broadcast(kind string, payload []byte) error {
 	return f.err
 }
 
-// due is the kind of a sum that no record was asked for yet, empty where there is none.
-func (f *Follower) due() string {
+// mostAhead is of how many sums a message between two parties is ahead at most: no part begins as many before it ends
+// the first.
+const mostAhead = 16
+
+// due counts the sums that no record was asked for yet.
+func (f *Follower) due() (n int) {
 	for p, list := range f.queues {
-		if p.to < 0 && len(list) > 0 {
-			return p.kind
+		if p.to < 0 {
+			n += len(list)
 		}
 	}
-	return ""
+	return n
 }
 
 // Next returns what the words of the next message of a kind are of, and moves on. from and to are the ends of a direct
@@ -150,8 +154,8 @@ func (f *Follower) Next(kind string, from, to, words int) (About, error) {
 		if f.ended || f.waiting {
 			return About{}, cmp.Or(f.err, fmt.Errorf("a message %q where all rows had theirs", kind))
 		}
-		if due := f.due(); due != "" && to < 0 {
-			return About{}, fmt.Errorf("a sum %q where one %q is due", kind, due)
+		if due := f.due(); to < 0 && due > 0 || due > mostAhead {
+			return About{}, fmt.Errorf("a message %q where %d sums are due", kind, due)
 		}
 		f.step()
 	}

@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -93,19 +94,22 @@ func TestFollowerRefusesWhatDoesNotFit(t *testing.T) {
 	n := network()
 	f := n.Follow([]string{"rows"}, func() error { return turn(n) })
 	defer f.Close()
-	if err := f.Broadcast("rows", []byte{3, 3}); err != nil {
+	if err := f.Broadcast("rows", bytes.Repeat([]byte{3}, 20)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Next("others", -1, -1, 3); err == nil || err.Error() != `a sum "others" where one "sums" is due` {
+	if _, err := f.Next("others", -1, -1, 3); err == nil || err.Error() != `a message "others" where 1 sums are due` {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := f.Next("sums", -1, -1, 4); err == nil || err.Error() != `a sum of 4 angles, want 3` {
 		t.Errorf("error is %v", err)
 	}
 	for range 2 { // the second sum is due
-		if err := f.Broadcast("rows", []byte{3}); err == nil || err.Error() != `"rows" was told where a sum "sums" is due` {
+		if err := f.Broadcast("rows", []byte{3}); err == nil || err.Error() != `"rows" was told where 1 sums are due` {
 			t.Errorf("error is %v", err)
 		}
+	}
+	if _, err := f.Next("between", 2, 1, 2); err == nil || err.Error() != `a message "between" where 17 sums are due` {
+		t.Errorf("error is %v", err)
 	}
 	other := network()
 	f = other.Follow([]string{"rows", "late"}, func() error { return turn(other) })
