@@ -3,6 +3,7 @@ package sealed
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,11 +15,17 @@ import (
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// errFollowed ends a training that is followed once no message is of rows any more: its steps may be a million.
+var errFollowed = errors.New("no message is of rows any more")
+
 // Follow says which rows and angles the messages of a session are of, in a sealed job.
 func Follow(o fdskl.Outline) *trace.Follower {
 	c := newTracer(o)
 	return c.Network.Follow([]string{kindResume, kindHeld, trace.KindRequest}, func() error {
 		_, err := c.run(context.Background())
+		if errors.Is(err, errFollowed) {
+			return nil
+		}
 		return err
 	})
 }

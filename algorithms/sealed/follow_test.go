@@ -220,6 +220,24 @@ func TestFollowerGoesOnWhereTheThreeAgree(t *testing.T) {
 	}
 }
 
+// TestFollowerTakesNoSteps behind the rows: these would be refused, for the three hold none of the openings that came
+// before step 32.
+func TestFollowerTakesNoSteps(t *testing.T) {
+	o := followedTraining(1000, "logistic")
+	o.Params.Outer = 40
+	f := Follow(o)
+	defer f.Close()
+	at := []point{{stage: stageOuter, session: 1, number: 32}}
+	if err := begins(f, [rss.Roles][]point{at, at, at}, nothingHeld(4)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"", `a message "angles" where all rows had theirs`} {
+		if _, err := f.Next(Angles, -1, -1, -1); err == nil != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
 // TestFollowerLeavesOutWhatIsFixed: openings that the three hold from an earlier session come without features.
 func TestFollowerLeavesOutWhatIsFixed(t *testing.T) {
 	two := held{left: 2, origin: 1}

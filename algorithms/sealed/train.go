@@ -435,6 +435,9 @@ func (t *trainer) solve(ctx context.Context, from point) (*solution, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c, ok := t.Network.(*tracer); ok && c.Following() {
+		return nil, errFollowed
+	}
 	if err := t.chooser.choose(ctx, system); err != nil {
 		return nil, err
 	}
