@@ -42,11 +42,12 @@ type Forecast struct {
 // Of makes the forecast of a contract at the named party. speeds nil means that nobody measured this machine: then
 // there are no seconds.
 func Of(c *contract.Contract, party string, known Known, speeds *Speeds, at Place) (*Forecast, error) {
-	t, err := trafficOf(c, c.Operations, known)
+	notes := known.notes(c)
+	t, err := trafficOf(c, c.Operations, notes)
 	if err != nil {
 		return nil, err
 	}
-	inShards, err := trafficOf(c, c.Sharded, known)
+	inShards, err := trafficOf(c, c.Sharded, notes)
 	if err != nil {
 		return nil, err
 	}

@@ -59,10 +59,9 @@ type traffic struct {
 }
 
 // trafficOf reads what some operations of a contract let its parties send, but for what only a disturbed session sends.
-func trafficOf(c *contract.Contract, operations []contract.Operation, known Known) (*traffic, error) {
+func trafficOf(c *contract.Contract, operations []contract.Operation, notes trace.Notes) (*traffic, error) {
 	n := len(c.Parties)
 	t := &traffic{sent: make([]Bytes, n), received: make([]Bytes, n), frames: make([]int64, n), masked: make([]int64, n)}
-	notes := known.notes(c)
 	depends := dependsOn(c, notes.AtMost)
 	asks, all := make(map[[2]int]int64), int64(0) // requests for openings, which bring about a signature each
 	for i := range operations {
