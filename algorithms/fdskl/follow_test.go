@@ -99,10 +99,11 @@ func (o *observer) keep(kind string, values []float64) error {
 // the sums of omega . x that the parties' data give.
 func TestFollowerFindsEveryAngle(t *testing.T) {
 	for name, p := range jobs() {
-		for _, privacy := range []string{Masked, Published} {
-			t.Run(name+", "+privacy, func(t *testing.T) {
+		for i, privacy := range []string{Masked, Published, Masked, Published} {
+			active := 1 + i/2*2
+			t.Run(fmt.Sprintf("%s, %d active, %s", name, active, privacy), func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, 4, 40, 1, p)
+				f := newFixture(t, 4, 40, active, p)
 				f.params.Sigma, f.privacy = 1, privacy
 				links := f.federation(t)
 				o := &observer{follower: Follow(f.outline()), angles: make(map[trace.Angle]float64)}
