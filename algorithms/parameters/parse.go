@@ -3,6 +3,7 @@ package parameters
 
 import (
 	"bytes"
+	"maps"
 
 	"github.com/BurntSushi/toml"
 
@@ -58,4 +59,12 @@ func Of[P any](table map[string]any, parties []string, parse func(text []byte, p
 	}
 	p, err := parse(text.Bytes(), parties)
 	return p, keys.InTable(text.Bytes(), err)
+}
+
+// With returns a table of parameters with values of the node's own, whatever a job's text says of them.
+func With(table, own map[string]any) map[string]any {
+	all := make(map[string]any)
+	maps.Copy(all, table)
+	maps.Copy(all, own)
+	return all
 }

@@ -68,7 +68,10 @@ var may = map[string][]string{
 		"algorithms/parameters", "algorithms/portable", "keys", "protocol/contract",
 	},
 	"algorithms/portable": {},
-	"algorithms/registry": {"algorithms/fdskl", "algorithms/sealed", "algorithms/trace", "protocol/contract"},
+	"algorithms/registry": {
+		"algorithms/fdskl", "algorithms/federated", "algorithms/gfml", "algorithms/ofmsft", "algorithms/pofmkl",
+		"algorithms/sealed", "algorithms/trace", "protocol/contract",
+	},
 	"algorithms/sealed": {
 		"algorithms/checkpoint", "algorithms/fdskl", "algorithms/kernel", "algorithms/trace",
 		"algorithms/parameters", "internal/parallel", "keys", "protocol/contract", "secagg/rss",
@@ -211,10 +214,9 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/fault", "secagg/he", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/clients": {
-		"algorithms/federated", "algorithms/gfml", "algorithms/nn", "algorithms/ofmsft", "algorithms/pofmkl",
-		"algorithms/portable", "internal/cache", "internal/consent", "internal/durable", "internal/faults",
-		"internal/forecast", "internal/inbox", "internal/jobs", "internal/stream", "internal/vault", "keys", "protocol",
-		"protocol/contract", "protocol/fault", "secagg", "secagg/cohort",
+		"algorithms/federated", "algorithms/portable", "algorithms/registry", "internal/cache", "internal/consent",
+		"internal/durable", "internal/faults", "internal/forecast", "internal/inbox", "internal/jobs", "internal/stream",
+		"internal/vault", "keys", "protocol", "protocol/contract", "protocol/fault", "secagg", "secagg/cohort",
 	},
 	"internal/jobs/columns": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
@@ -226,8 +228,8 @@ var may = map[string][]string{
 	},
 	"internal/jobs/summary": {
 		"algorithms/fdskl", "algorithms/registry", "algorithms/sealed", "algorithms/wired", "internal/consent",
-		"internal/jobs", "internal/jobs/clients", "internal/jobs/columns", "internal/wording", "keys",
-		"protocol/contract", "secagg/psi", "secagg/rss",
+		"internal/jobs", "internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi",
+		"secagg/rss",
 	},
 	"internal/jobview": {
 		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/node/job",
@@ -245,8 +247,8 @@ var may = map[string][]string{
 	"internal/memory":   {},
 	"internal/metrics":  {"internal/node", "internal/node/job"},
 	"internal/node": {
-		"algorithms/fdskl", "algorithms/federated", "algorithms/sealed", "internal/alignment", "internal/consent",
-		"internal/control", "internal/disk", "internal/durable", "internal/faults", "internal/figures",
+		"algorithms/fdskl", "algorithms/federated", "algorithms/registry", "algorithms/sealed", "internal/alignment",
+		"internal/consent", "internal/control", "internal/disk", "internal/durable", "internal/faults", "internal/figures",
 		"internal/forecast", "internal/jobs",
 		"internal/jobs/clients", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger", "internal/memory",
 		"internal/node/job",

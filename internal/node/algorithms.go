@@ -32,7 +32,8 @@ type algorithms struct {
 }
 
 // register notes which package of jobs runs each algorithm. Those over columns, FDSKL and its scorecards, have their
-// steps built into package columns. Those over clients are in the registry of package clients.
+// steps built into package columns. Those over clients
+// are in a registry.
 func (n *Node) register() {
 	member := &jobs.Member{
 		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,
@@ -56,8 +57,8 @@ func (n *Node) register() {
 	n.columns = columns.New(member)
 	n.kinds = map[string]jobs.Kind{contract.FDSKL: n.columns, contract.GLM: n.columns, contract.PSI: n.columns}
 	n.tables.Identify = func() []string { return alignment.Columns(n.currentCharter().Identifiers) }
-	overClients := clients.New(member)
-	for _, algorithm := range clients.Algorithms() {
+	overClients := clients.New(member, n.config.Clients)
+	for _, algorithm := range n.config.Clients.Names() {
 		n.kinds[algorithm] = overClients
 	}
 }

@@ -234,7 +234,8 @@ func TestPointsAreWarnedOf(t *testing.T) {
 	for points, want := range map[string]int{"owners": 1, "telco": 1, "bank": 0, "": 0} {
 		c := l.proposed(glm(l.job("train", "privacy = \"sealed\"",
 			fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\npoints = %q", points))))
-		if got := summary.Warnings(c); len(got) != want || want > 0 && !strings.Contains(got[0], "are that row's label") {
+		got := summary.Warnings(c, nil)
+		if len(got) != want || want > 0 && !strings.Contains(got[0], "are that row's label") {
 			t.Errorf("points %q: the warnings are %q, want %d", points, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -29,10 +30,11 @@ type Config struct {
 	Charter   keys.InForce
 	Transport protocol.Transport
 	Tables    map[string]jobs.TableSpec
-	Policy    *consent.Policy // nil asks about everything
-	Dir       string          // the node's own folder
-	Workers   int             // goroutines for arithmetic; 0 means all cores
-	Parts     string          // where parts of rows lie for workers of shards; empty: in Dir
+	Clients   registry.Clients // the algorithms over clients' streams that it takes part in; nil: those of this program
+	Policy    *consent.Policy  // nil asks about everything
+	Dir       string           // the node's own folder
+	Workers   int              // goroutines for arithmetic; 0 means all cores
+	Parts     string           // where parts of rows lie for workers of shards; empty: in Dir
 	// WorkerKeys are those of this node's workers; nil: whoever comes is served.
 	WorkerKeys *workerkeys.Register
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means

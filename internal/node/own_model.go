@@ -55,7 +55,7 @@ func ReadOwnModel(dir string, j *JobInfo) (*clients.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := clients.DecodeModel(c, j.Self, data)
+	m, err := clients.DecodeModel(nil, c, j.Self, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -148,12 +148,12 @@ func TestWarningsOfContracts(t *testing.T) {
 	} {
 		contract, err := l.nodes[0].Prepare(t.Context(), l.servedJob(c.algorithm, 1, "", c.parameters), nil)
 		must(t, err)
-		if got := summary.Warnings(contract); len(got) != c.want {
+		if got := summary.Warnings(contract, nil); len(got) != c.want {
 			t.Errorf("%s with %s: %q, want %d", c.algorithm, c.parameters, got, c.want)
 		}
 	}
 	for _, algorithm := range []string{"fdskl", "gfml", "pofmkl"} {
-		if got := summary.Warnings(&contract.Contract{Job: &contract.Job{Algorithm: algorithm}}); got != nil {
+		if got := summary.Warnings(&contract.Contract{Job: &contract.Job{Algorithm: algorithm}}, nil); got != nil {
 			t.Errorf("an empty job of %s: %q", algorithm, got)
 		}
 	}

@@ -317,7 +317,7 @@ func (v *jobView) addContract(c *contract.Contract) {
 		}
 		v.Lines = append(v.Lines, control)
 	}
-	v.Warnings = summary.Warnings(c)
+	v.Warnings = summary.Warnings(c, nil)
 	v.Purpose = slices.DeleteFunc(c.Job.Purpose.Fields(), func(f contract.PurposeField) bool { return f.Text == "" })
 	place := make(map[contract.Opening]int)
 	who := make(map[int][]string)

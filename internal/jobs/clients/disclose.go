@@ -16,41 +16,38 @@ const ServerFile = federated.ServerSlot
 // ClientFile is the name of a client's state.
 const ClientFile = federated.ClientSlot
 
-// The roles of a party in a job over clients.
-const (
-	roleServer = "server"
-	roleClient = "client"
-)
-
-// facts says what a party brings to a job over clients: a server nothing, a client the names of
-// its stream's columns.
-func (j *Jobs) facts(job *contract.Job, label string, columns []string) (contract.Facts, error) {
-	f := contract.Facts{Name: j.Name(), ID: j.ID, Role: roleServer}
-	if slices.Contains(job.Servers, j.Name()) {
-		return f, nil
+// Facts implements jobs.Task: a server brings what its algorithm says, a client the names of its stream's columns.
+func (t *task) Facts() (contract.Facts, error) {
+	f := contract.Facts{Name: t.member.Name(), ID: t.member.ID, Role: federated.RoleServer}
+	var err error
+	if slices.Contains(t.contracted.Servers, f.Name) {
+		f.Columns, err = t.job.Brings(t.member.table)
+		return f, err
 	}
-	s, err := j.Tables.OpenStream(job.Table, label, columns)
+	label, inputs := t.job.Stream()
+	s, err := t.member.Tables.OpenStream(t.contracted.Table, label, inputs)
 	if err != nil {
 		return f, err
 	}
-	defer j.Tables.CloseStream(s)
+	defer t.member.Tables.CloseStream(s)
 	var names [][]byte
 	for _, name := range s.Columns() {
 		names = append(names, []byte(name))
 	}
-	f.Role, f.Columns, f.Header = roleClient, len(names), keys.HashOf("hanse columns v1", names...)
+	f.Role, f.Columns = federated.RoleClient, len(names)
+	f.Header = keys.HashOf("hanse columns v1", names...)
 	return f, nil
 }
 
 // operationsOf lists what the parties of a job over clients do together: the sums of every server, and
 // what more the algorithm sends.
-func operationsOf(job *contract.Job, all []contract.Facts, sums []federated.Summed,
+func operationsOf(job *contract.Job, all []contract.Facts, picks bool, sums []federated.Summed,
 	more []contract.Operation) ([]contract.Operation, error) {
 	list := slices.Clone(more)
 	c := &contract.Contract{Job: job, Parties: all}
 	for _, s := range sums {
 		name := s.Server
-		spec, err := specOf(c, job.Index(name), 0)
+		spec, err := specOf(c, job.Index(name), 0, picks)
 		if err != nil {
 			return nil, err
 		}
@@ -127,25 +124,17 @@ func operationOf(f cohort.Flow, server string, sum federated.Sum, times int64) c
 	return o
 }
 
-// modeOf is how the algorithms over clients name a job's protection.
-func modeOf(job *contract.Job) string {
-	if job.Privacy == keys.PrivacyMasked && job.Aggregation == contract.AggregateHE {
-		return "he"
-	}
-	return job.Privacy
-}
-
-// disclosed returns what a contract holds of a disclosure, unless there was an error.
-func disclosed(
-	job *contract.Job, all []contract.Facts, d federated.Disclosure, err error,
-) ([]contract.Opening, []contract.Operation, error) {
+// Disclose implements jobs.Task.
+func (t *task) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
+	job := t.contracted
+	d, err := t.job.Disclose(all)
 	if err != nil {
 		return nil, nil, err
 	}
 	var more []contract.Operation
-	for _, t := range d.Told {
-		more = append(more, operation(t.Kind, contract.CollectiveDownload, t.Server, contract.ClassOpening, t.Times,
-			t.Bytes+t.Times*roundSize))
+	for _, e := range d.Told {
+		more = append(more, operation(e.Kind, contract.CollectiveDownload, e.Server, contract.ClassOpening, e.Times,
+			e.Bytes+e.Times*roundSize))
 	}
 	for _, a := range d.Answers {
 		more = append(more, operation(a.Kind, contract.CollectiveUpload, a.Server, contract.ClassOpening, a.Times, a.Bytes))
@@ -161,7 +150,7 @@ func disclosed(
 		}
 		more = append(more, list...)
 	}
-	operations, err := operationsOf(job, all, d.Sums, more)
+	operations, err := operationsOf(job, all, t.algorithm.Picks, d.Sums, more)
 	return d.Openings, operations, err
 }
 

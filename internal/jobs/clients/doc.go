@@ -5,5 +5,5 @@
 // under masks of their own (mixing.go). A client's rows come from its stream (rows.go). What all this sends is listed
 // in disclose.go.
 //
-// The registry is in jobs.go, with a line for each algorithm, which has a file of its own.
+// What an algorithm does is asked of its entry in the registry (algorithms/registry): no algorithm has a file here.
 package clients

@@ -115,7 +115,7 @@ func (n *serverNetwork) receiveFrom(ctx context.Context, server int, want exchan
 // party returns the index of a server among the job's parties.
 func (n *serverNetwork) party(server int) int {
 	for i := range n.links.Parties() {
-		if n.links.Name(i) == n.servers[server] {
+		if n.links.Name(i) == n.job.Servers[server] {
 			return i
 		}
 	}
@@ -123,4 +123,4 @@ func (n *serverNetwork) party(server int) int {
 }
 
 // place returns a server's place among the job's servers.
-func (n *serverNetwork) place(party int) int { return slices.Index(n.servers, n.links.Name(party)) }
+func (n *serverNetwork) place(party int) int { return slices.Index(n.job.Servers, n.links.Name(party)) }

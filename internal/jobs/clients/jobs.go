@@ -3,11 +3,12 @@ package clients
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/cache"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/forecast"
@@ -16,39 +17,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// algorithm is what this package knows of an algorithm over clients.
-type algorithm struct {
-	part func(*Jobs, *contract.Job) (part, error)
-	// model reads what the party at a place of the contract kept; private is what of it is a client's alone, with a verb.
-	model    func(c *contract.Contract, self int, data []byte) (federated.Model, error)
-	private  string
-	complete func(*Jobs, *contract.Job) error // fills in what the server's node knows; may be nil
-	warnings func(*contract.Job) []string     // what is doubtful by public numbers alone; may be nil
-	picks    bool                             // clients are chosen, or choose, in each round
-	summed   summed                           // see Summed
-}
-
-// summed is Summed of one algorithm.
-type summed func(job *contract.Job, server string) (clients float64, beside string)
-
-// algorithms is the registry, by the names in jobs.
-func algorithms() map[string]algorithm {
-	return map[string]algorithm{
-		contract.GFML: {
-			part: newGFML, model: gfmlModel, private: "the numbers in theta are", warnings: gfmlWarnings, picks: true,
-			summed: gfmlSummed,
-		},
-		contract.OFMSFT: {
-			part: newOFMSFT, model: ofmsftModel, private: "the networks' weights and shares are", complete: describeModels,
-			picks: true, summed: ofmsftSummed,
-		},
-		contract.POFMKL: {
-			part: newPOFMKL, model: pofmklModel, private: "the kernels' weights are", warnings: pofmklWarnings,
-			summed: pofmklSummed,
-		},
-	}
-}
 
 // networksKept is how many bytes of networks a client keeps on its disk, of all jobs, and networksDir is where in the
 // node's folder.
@@ -60,16 +28,14 @@ const (
 // Jobs is a node's part in all jobs over clients.
 type Jobs struct {
 	*jobs.Member
+	algorithms registry.Clients
 
 	mu       sync.Mutex
 	networks *cache.Cache // that travelled, once a job has asked for it
 }
 
-// New prepares a member's part in jobs over clients.
-func New(m *jobs.Member) *Jobs { return &Jobs{Member: m} }
-
-// Algorithms lists the algorithms of jobs over clients.
-func Algorithms() []string { return slices.Sorted(maps.Keys(algorithms())) }
+// New prepares a member's part in jobs over clients, of the algorithms listed.
+func New(m *jobs.Member, l registry.Clients) *Jobs { return &Jobs{Member: m, algorithms: l} }
 
 // Task implements jobs.Kind.
 func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
@@ -85,16 +51,54 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	case !slices.Contains(job.Servers, cmp.Or(job.Proposer, job.Servers[0])):
 		return nil, fmt.Errorf("job %q: %s proposes it and is no server: a server does", job.Name, job.Proposer)
 	}
-	p, err := algorithms()[job.Algorithm].part(j, job)
-	return &task{part: p, member: j.Member}, err
+	t := &task{member: j, algorithm: j.algorithms.Of(job), contracted: job}
+	least := 1 // client in a total that opens
+	if job.Privacy != keys.PrivacyPublished {
+		least = max(least, job.MinContributors, j.Charter().Rules.MinContributors)
+	}
+	var err error
+	if t.job, err = t.algorithm.Read(job, least); err != nil {
+		return nil, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return t, nil
 }
 
 // Complete implements jobs.Kind.
 func (j *Jobs) Complete(job *contract.Job) error {
-	if complete := algorithms()[job.Algorithm].complete; complete != nil {
-		return complete(j, job)
+	if complete := j.algorithms.Of(job).Complete; complete != nil {
+		return complete(job, j.table)
 	}
 	return nil
+}
+
+// table implements federated.Folder.
+func (j *Jobs) table(job *contract.Job, of string) (string, error) {
+	spec, ok := j.Tables.Specs[job.Table]
+	if !ok {
+		return "", fmt.Errorf("this node has no table %q; it has %s: start it with --data %s=FOLDER, a folder of %s",
+			job.Table, j.Tables.Names(), job.Table, of)
+	}
+	return spec.Path, nil
+}
+
+// openCache returns where this node keeps networks that travelled.
+func (j *Jobs) openCache() (federated.Cache, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if j.networks == nil {
+		j.networks, err = cache.Open(filepath.Join(j.Dir, networksDir), networksKept)
+	}
+	return j.networks, err
+}
+
+// earlier returns the state that this node has kept as a client of an earlier job.
+func (j *Jobs) earlier(h keys.Hash) ([]byte, error) {
+	v, ok := j.Folder(h)
+	if !ok {
+		return nil, fmt.Errorf("this node has no job with contract %s", h.Short())
+	}
+	return v.Load(ClientFile)
 }
 
 // CompleteFor implements jobs.Kind: numbers of rows leave nothing open.
@@ -117,7 +121,7 @@ func (j *Jobs) Fit(_ *contract.Job, all []contract.Facts) error {
 	for i := range all {
 		f := &all[i]
 		switch {
-		case f.Role != roleClient:
+		case f.Role != federated.RoleClient:
 		case first == nil:
 			first = f
 		case f.Columns != first.Columns:
@@ -142,20 +146,6 @@ func (j *Jobs) Label(job *contract.Job) string { return consent.LabelOf(job) }
 
 // Known implements jobs.Kind: streams are not looked at beforehand.
 func (j *Jobs) Known(*contract.Job) (nothing forecast.Known) { return nothing }
-
-// Warnings says what is doubtful in a job by public numbers alone.
-func Warnings(job *contract.Job) []string {
-	if warnings := algorithms()[job.Algorithm].warnings; warnings != nil {
-		return warnings(job)
-	}
-	return nil
-}
-
-// Summed returns how many clients have a part in the totals that a server of a job learns, at most or about, and a
-// sentence on what is in them all the same of a single one, with a blank before it; empty: nothing.
-func Summed(job *contract.Job, server string) (clients float64, beside string) {
-	return algorithms()[job.Algorithm].summed(job, server)
-}
 
 // Predicted counts the predictions in a job's folder; one that is damaged has fewer.
 func Predicted(v *vault.Vault) int {

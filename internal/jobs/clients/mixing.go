@@ -36,43 +36,38 @@ type mixingGroup struct {
 
 // mixingSpec says how the sums of a group are made.
 func mixingSpec(job *contract.Job, root int, members []int) (cohort.Spec, error) {
-	spec, err := specOf(&contract.Contract{Job: job}, root, federated.LeastMixed)
-	spec.Clients, spec.MinContributors, spec.Threshold, spec.Picks = members, federated.LeastMixed, 0, true
+	spec, err := specOf(&contract.Contract{Job: job}, root, federated.LeastMixed, true)
+	spec.Clients, spec.MinContributors, spec.Threshold = members, federated.LeastMixed, 0
 	return spec, err
 }
 
-// newMixing brings about the groups that this server is in, among the servers that are there.
-func (n *serverNetwork) newMixing(
-	ctx context.Context, job *contract.Job, all []federated.Mixed,
-) (m *mixing, err error) {
+// Mixing implements federated.ServerNetwork: it brings about the groups that this server is in, among the servers that
+// are there.
+func (n *serverNetwork) Mixing(ctx context.Context, all []federated.Mixed) (federated.Mixing, error) {
 	var ids []keys.ID
 	var there []int
 	for i := range n.links.Parties() {
-		if id := n.links.Party(i).ID; i != n.links.Self() && job.Serves(i) && slices.Contains(n.peers, id) {
+		if id := n.links.Party(i).ID; i != n.links.Self() && n.job.Serves(i) && slices.Contains(n.peers, id) {
 			ids, there = append(ids, id), append(there, i)
 		}
 	}
-	m = &mixing{network: n, box: inbox.New(n.mesh, ids), groups: make([]mixingGroup, len(all))}
-	defer func() {
-		if err != nil {
-			m.box.Close()
-		}
-	}()
+	m := &mixing{network: n, box: inbox.New(n.mesh, ids), groups: make([]mixingGroup, len(all))}
+	n.mixing = m
 	groups := n.links.NewGroups(m.box)
 	var own *mixingGroup
 	var ownSpec cohort.Spec
 	for at := range all {
-		root, members := job.Index(all[at].Server), membersOf(job, &all[at])
+		root, members := n.job.Index(all[at].Server), membersOf(n.job, &all[at])
 		m.told = all[at].Told
 		if root != n.links.Self() && (!slices.Contains(members, n.links.Self()) || !slices.Contains(there, root)) {
 			continue
 		}
-		spec, err := mixingSpec(job, root, members)
+		spec, err := mixingSpec(n.job, root, members)
 		if err != nil {
 			return m, err
 		}
 		g := &m.groups[at]
-		if g.links, err = groups.Links(job.Group(root)); err != nil {
+		if g.links, err = groups.Links(n.job.Group(root)); err != nil {
 			return m, err
 		}
 		if root == n.links.Self() {
@@ -88,7 +83,8 @@ func (n *serverNetwork) newMixing(
 		return m, nil
 	}
 	present := slices.DeleteFunc(slices.Clone(ownSpec.Clients), func(i int) bool { return !slices.Contains(there, i) })
-	own.server, err = cohort.NewServer(ctx, own.links, groups.Arrivals(job.Group(ownSpec.Server)), present, ownSpec)
+	var err error
+	own.server, err = cohort.NewServer(ctx, own.links, groups.Arrivals(n.job.Group(ownSpec.Server)), present, ownSpec)
 	return m, err
 }
 

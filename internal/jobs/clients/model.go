@@ -5,6 +5,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/portable"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -15,24 +16,30 @@ type Model struct {
 	Contract *contract.Contract
 	Party    string
 	Server   bool
+
+	algorithm *federated.Algorithm
 }
 
-// DecodeModel reads what the party at a job over clients kept as its model.
-func DecodeModel(c *contract.Contract, party string, data []byte) (*Model, error) {
+// DecodeModel reads what the party at a job over clients kept as its model, of one of the algorithms listed.
+func DecodeModel(l registry.Clients, c *contract.Contract, party string, data []byte) (*Model, error) {
 	self := c.Job.Index(party)
 	if self < 0 {
 		return nil, fmt.Errorf("%s is no party of job %q", party, c.Job.Name)
 	}
-	a, ok := algorithms()[c.Job.Algorithm]
-	if !ok {
+	a := l.Of(c.Job)
+	if a.Name == "" {
 		return nil, fmt.Errorf("job %q is of algorithm %q, of which no party has a model of its own",
 			c.Job.Name, c.Job.Algorithm)
 	}
-	m, err := a.model(c, self, data)
+	j, err := a.Read(c.Job, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Model: m, Contract: c, Party: party, Server: c.Job.Serves(self)}, nil
+	m, err := j.Model(c, self, data)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Model: m, Contract: c, Party: party, Server: c.Job.Serves(self), algorithm: a}, nil
 }
 
 // Portable returns the model as other programs read it, with whose it is and what of it is theirs alone.
@@ -44,13 +51,11 @@ func (m *Model) Portable() *portable.Model {
 		return p
 	}
 	p.Role = portable.RoleClient
-	job := m.Contract.Job
-	if job.Algorithm == contract.GFML && job.Privacy == keys.PrivacyPublished {
-		p.Private = fmt.Sprintf("the numbers in theta are %s's own: its server saw what they were at its last upload, since "+
-			"the job was published, and something of the labels can be told from them", m.Party)
-		return p
+	seen := "no other party has them"
+	if m.algorithm.Uploaded && m.Contract.Job.Privacy == keys.PrivacyPublished {
+		seen = "its server saw what they were at its last upload, since the job was published"
 	}
-	p.Private = fmt.Sprintf("%s %s's own: no other party has them, and something of the labels can be told from them",
-		algorithms()[job.Algorithm].private, m.Party)
+	p.Private = fmt.Sprintf("%s %s's own: %s, and something of the labels can be told from them", m.algorithm.Private,
+		m.Party, seen)
 	return p
 }

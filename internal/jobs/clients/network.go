@@ -69,10 +69,11 @@ type serverNetwork struct {
 	least   int   // the fewest of them in a sum
 	opened  func(kind string, count int64)
 	lost    func(number int, losses []cohort.Loss) // hears whom a sum or question lost
-	servers []string                               // of the job, in its order
-	others  map[int]*neighbour                     // of them, by their place
-	pausing atomic.Bool                            // somebody has come back: no round is begun any more
-	begun   int                                    // the round that was begun last, from 1; 0: none
+	job     *contract.Job
+	others  map[int]*neighbour // of them, by their place
+	mixing  *mixing            // the algorithm has asked for it
+	pausing atomic.Bool        // somebody has come back: no round is begun any more
+	begun   int                // the round that was begun last, from 1; 0: none
 }
 
 // proceed refuses to begin a round in a session that is to end, since another will follow. A round that has begun is

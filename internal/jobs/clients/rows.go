@@ -104,6 +104,15 @@ func (r *rowStream) Inputs(ctx context.Context) (int, []float64, error) {
 	return r.row.Number, r.row.Inputs, nil
 }
 
+// Columns implements federated.Stream.
+func (r *rowStream) Columns() []string { return r.stream.Columns() }
+
+// Ahead implements federated.Stream.
+func (r *rowStream) Ahead(ctx context.Context, n int) ([][]float64, error) {
+	rows, err := r.stream.Ahead(ctx, n)
+	return rows, faults.OrElse(fault.CodeTable, err)
+}
+
 // Label implements federated.Rows.
 func (r *rowStream) Label(context.Context) (float64, error) {
 	if r.row == nil {

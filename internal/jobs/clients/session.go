@@ -40,20 +40,12 @@ type session struct {
 	online federated.Progress
 }
 
-// part is what a party does in a job of one algorithm.
-type part interface {
-	Facts() (contract.Facts, error)
-	Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error)
-	// serve is a server's part of a session.
-	serve(ctx context.Context, r *session, n *serverNetwork) (*jobs.Report, error)
-	// runClient is a client's part of a session.
-	runClient(ctx context.Context, r *session, n *clientNetwork) (*jobs.Report, error)
-}
-
-// task makes a jobs.Task of a part.
+// task is this node's part of a job.
 type task struct {
-	part
-	member *jobs.Member
+	member     *Jobs
+	algorithm  *federated.Algorithm
+	contracted *contract.Job
+	job        federated.Job // as the algorithm reads it
 }
 
 // Run implements jobs.Task.
@@ -67,15 +59,16 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	if r.links, err = protocol.NewLinks(s.Mesh, s.Config, encodings); err != nil {
 		return nil, err
 	}
-	spec, err := specOf(c, c.Job.ServerOf(self), t.member.Charter().Rules.MinContributors)
+	spec, err := specOf(c, c.Job.ServerOf(self), t.member.Charter().Rules.MinContributors,
+		t.algorithm.Picks)
 	if err != nil {
 		return nil, err
 	}
 	var report *jobs.Report
 	if c.Job.Serves(self) {
-		report, err = r.serve(ctx, t.part, spec)
+		report, err = r.serve(ctx, t, spec)
 	} else {
-		report, err = r.runClient(ctx, t.part, spec)
+		report, err = r.runClient(ctx, t, spec)
 	}
 	if report != nil {
 		if report.Online != nil {
@@ -86,12 +79,12 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	return report, err
 }
 
-// specOf says how the sums of a job over clients are made.
-func specOf(c *contract.Contract, server, least int) (cohort.Spec, error) {
+// specOf says how the sums of a job over clients are made; picks says whether its algorithm has only some take part.
+func specOf(c *contract.Contract, server, least int, picks bool) (cohort.Spec, error) {
 	topology, err := contract.ParseTopology(c.Job.Topology)
 	spec := cohort.Spec{
 		Server: server, Clients: c.Job.ClientsOf(server), Backend: cohort.Masked, Topology: topology,
-		Threshold: c.Job.Threshold, Picks: algorithms()[c.Job.Algorithm].picks,
+		Threshold: c.Job.Threshold, Picks: picks,
 		MinContributors: max(c.Job.MinContributors, least, 2), Patience: sumTime,
 	}
 	switch {
@@ -103,8 +96,14 @@ func specOf(c *contract.Contract, server, least int) (cohort.Spec, error) {
 	return spec, err
 }
 
+// offer is what both kinds of parts get.
+func (r *session) offer() *federated.Session {
+	c := r.Contract()
+	return &federated.Session{Contract: c, Self: c.Job.Index(r.Self), Vault: r.Vault, Report: r.progress, Warn: r.Warn}
+}
+
 // serve is a server's part, until the job is done, which ends the session, or somebody has come back, which pauses it.
-func (r *session) serve(ctx context.Context, p part, spec cohort.Spec) (*jobs.Report, error) {
+func (r *session) serve(ctx context.Context, t *task, spec cohort.Spec) (*jobs.Report, error) {
 	c := r.Contract()
 	var there []int
 	var ids []keys.ID
@@ -121,7 +120,7 @@ func (r *session) serve(ctx context.Context, p part, spec cohort.Spec) (*jobs.Re
 	}
 	n := &serverNetwork{
 		links: r.links, mesh: r.Mesh, peers: r.There, server: server, classOf: c.ClassOf, clients: spec.Clients,
-		least: server.Least(), opened: r.Learned, lost: r.reportLosses,
+		least: server.Least(), opened: r.Learned, lost: r.reportLosses, job: c.Job,
 	}
 
 	// The algorithm runs while a watcher looks for who comes back.
@@ -137,7 +136,12 @@ func (r *session) serve(ctx context.Context, p part, spec cohort.Spec) (*jobs.Re
 		})
 	}
 	watching.Go(func() { r.Daemon.WatchReturns(watched, away, pause) })
-	report, err := p.serve(ctx, r, n)
+	offer := r.offer()
+	offer.Server, offer.Least, offer.Table = n, n.least, t.member.table
+	err = t.job.Serve(ctx, offer)
+	if n.mixing != nil {
+		n.mixing.box.Close()
+	}
 	stop()
 	watching.Wait()
 
@@ -145,7 +149,7 @@ func (r *session) serve(ctx context.Context, p part, spec cohort.Spec) (*jobs.Re
 	defer cancel()
 	switch {
 	case err == nil:
-		return report, n.end(ending, kindFinished)
+		return r.report(), n.end(ending, kindFinished)
 	case errors.Is(err, federated.ErrScarce):
 		return nil, joined(federated.ErrScarce, n.end(ending, kindPaused))
 	case errors.Is(err, federated.ErrPaused):
@@ -155,7 +159,7 @@ func (r *session) serve(ctx context.Context, p part, spec cohort.Spec) (*jobs.Re
 }
 
 // runClient is a client's part, until its server ends the session.
-func (r *session) runClient(ctx context.Context, p part, spec cohort.Spec) (*jobs.Report, error) {
+func (r *session) runClient(ctx context.Context, t *task, spec cohort.Spec) (*jobs.Report, error) {
 	client, err := cohort.NewClient(ctx, r.links, spec)
 	if err != nil {
 		return nil, err
@@ -171,7 +175,21 @@ func (r *session) runClient(ctx context.Context, p part, spec cohort.Spec) (*job
 		links: r.links, client: client, classOf: r.Contract().ClassOf, server: spec.Server, addends: len(spec.Clients),
 		opened: r.Learned,
 	}
-	report, err := p.runClient(ctx, r, n)
+	var rows *rowStream
+	offer := r.offer()
+	offer.Client, offer.Cache, offer.Earlier = n, t.member.openCache, t.member.earlier
+	offer.Rows = func(label string, inputs []string) (_ federated.Stream, err error) {
+		rows, err = t.member.openRows(r, label, inputs)
+		return rows, err
+	}
+	err = t.job.RunClient(ctx, offer)
+	if rows != nil {
+		err = r.attended(joined(err, rows.close()))
+	}
+	var report *jobs.Report
+	if err == nil {
+		report = r.report()
+	}
 	if err == nil || errors.Is(err, federated.ErrPaused) {
 		ending, cancel := context.WithTimeout(ctx, endTime)
 		defer cancel()
@@ -204,20 +222,17 @@ func (r *session) progress(p federated.Progress) {
 	r.Step("round", p.Round, p.Rounds, metric)
 }
 
-// attended is a client's report when its part has ended. A link that breaks after the job's end is no error of the
-// part: whoever waited for a row then has missed its server's last words.
-func (r *session) attended(err error) (*jobs.Report, error) {
-	if err != nil {
-		select {
-		case <-r.Over:
-		default:
-			return nil, err
+// attended is the error of a client's part when it has ended. A link that breaks after the job's end is none: whoever
+// waited for a row then has missed its server's last words.
+func (r *session) attended(err error) error {
+	select {
+	case <-r.Over:
+		if !faults.Permanent(err) {
+			return nil
 		}
-		if faults.Permanent(err) {
-			return nil, err
-		}
+	default:
 	}
-	return r.report(), nil
+	return err
 }
 
 // report is this party's report on its part.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/consent"
-	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -39,7 +38,7 @@ type Lead struct {
 func LeadOf(c *contract.Contract, party string, k Known) Lead {
 	switch {
 	case c.Job.OverClients():
-		return clientsLead(c, party, k.Least)
+		return clientsLead(c, party, k)
 	case c.Job.Task == contract.TaskAlign:
 		return alignmentLead(c, party, k.Told)
 	}
@@ -201,8 +200,8 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 // few is below how many clients a total is none: who knows the own part knows the others'.
 const few = 3
 
-// clientsLead is the Lead of a job over clients, where a total opens from least clients on.
-func clientsLead(c *contract.Contract, party string, least int) Lead {
+// clientsLead is the Lead of a job over clients.
+func clientsLead(c *contract.Contract, party string, k Known) Lead {
 	j := c.Job
 	self := j.Index(party)
 	if j.Serves(self) {
@@ -216,8 +215,8 @@ func clientsLead(c *contract.Contract, party string, least int) Lead {
 	if slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.To != party && o.To != server }) {
 		others = "; the other parties get models made of them"
 	}
-	n, beside := clients.Summed(j, server)
-	fewest := int(math.Ceil(min(float64(max(least, j.MinContributors, 2)), n)))
+	n, beside := k.Clients.Of(j).Summed(j, server)
+	fewest := int(math.Ceil(min(float64(max(k.Least, j.MinContributors, 2)), n)))
 	if fewest < few {
 		return Lead{fmt.Sprintf("%s will be able to rebuild your rows: it learns totals of as few as %s%s.", server,
 			wording.Count(fewest, "client"), others), Rebuilt}

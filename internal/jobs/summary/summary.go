@@ -12,7 +12,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -46,6 +45,7 @@ type Known struct {
 	Consented []string      // the parties whose signature is there
 	Awaited   bool          // somebody has yet to consent
 	Least     int           // contributors of a total that opens, by the charter in force; 0: nobody asked
+	Clients   registry.Clients
 }
 
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
@@ -124,7 +124,7 @@ func headOf(c *contract.Contract, party string, k Known) string {
 	if k.Awaited {
 		b.WriteString("\n" + wrapped("", ConsentedText(j.Parties, k.Consented)))
 	}
-	for _, w := range Warnings(c) {
+	for _, w := range Warnings(c, k.Clients) {
 		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
 	}
 	writeOpenings(&b, c)
@@ -501,10 +501,14 @@ func writeOpenings(b *strings.Builder, c *contract.Contract) {
 	}
 }
 
-// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it.
-func Warnings(c *contract.Contract) []string {
-	if c.Job.OverClients() {
-		return clients.Warnings(c.Job)
+// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it. A
+// job over clients is of one of the algorithms listed.
+func Warnings(c *contract.Contract, l registry.Clients) []string {
+	if !c.Job.OverClients() {
+		return columns.Warnings(c.Job)
 	}
-	return columns.Warnings(c.Job)
+	if warnings := l.Of(c.Job).Warnings; warnings != nil {
+		return warnings(c.Job)
+	}
+	return nil
 }
