@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/audit/views"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // ledger lists for every party what it learned by design, and what follows from it.
@@ -95,7 +93,7 @@ func (a *auditor) count(l *finding.Learned, party int) {
 			continue
 		}
 		switch {
-		case e.Served && inMessages(a.in.Contract.Job, l.Kind):
+		case e.Served && slices.Contains(a.in.Clients.Of(a.in.Contract.Job).Messages, l.Kind):
 			l.Count += seen.Messages
 		case e.Served:
 			l.Count += seen.ServedValues(len(a.in.Contract.Parties))
@@ -145,10 +143,4 @@ func (a *auditor) evaluations(l *finding.Learned) {
 	l.Features = params.Features
 	l.Meaning = fmt.Sprintf("%s; at most %d values a row, against %d features", l.Meaning,
 		(n+rows-1)/rows, params.Features)
-}
-
-// inMessages reports whether contracts of a job count openings of a kind by messages, and not by the numbers in
-// them: choices, networks and what goes with them are messages of many numbers, or of none.
-func inMessages(j *contract.Job, kind string) bool {
-	return j.Algorithm == contract.OFMSFT && kind != ofmsft.KindUpdates
 }

@@ -1,9 +1,6 @@
 package evidence
 
-import (
-	"github.com/hanse-project/hanse/algorithms/ofmsft"
-	"github.com/hanse-project/hanse/protocol/contract"
-)
+import "github.com/hanse-project/hanse/protocol/contract"
 
 // Protected reports whether a class is of words that must look like noise.
 func Protected(c contract.Class) bool { return c == contract.ClassMasked || c == contract.ClassHE }
@@ -20,6 +17,3 @@ const KindFinished = "finished"
 // RoundHead is the length of what stands before the numbers of a message to a client: the round's number, in
 // bytes.
 const RoundHead = 4
-
-// IsQuestion reports whether messages of a kind ask.
-func IsQuestion(kind string) bool { return kind == ofmsft.KindRound }

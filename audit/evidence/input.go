@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -19,6 +20,7 @@ import (
 // Input is what an audit reads.
 type Input struct {
 	Contract *contract.Contract
+	Clients  registry.Clients // the algorithms over clients that are known
 	// Charter is the one the job was agreed under; nil when the auditor does not have it.
 	Charter *keys.SignedCharter
 	// NoCharter says why there is none, for the report; empty where none was looked for.

@@ -77,6 +77,7 @@ type Job struct {
 	Rows        int      `json:"rows"`
 	Parties     []Party  `json:"parties"`
 	Servers     []string `json:"servers,omitempty"` // of jobs over clients: the parties whose clients the others are
+	Beside      string   `json:"-"`                 // what goes to these by itself beside totals, as a sentence says it
 	Purpose     []Stated `json:"purpose,omitempty"` // what the contract says the job is for
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/audit/finding"
 )
 
@@ -44,7 +45,7 @@ func TestStoriesNameClients(t *testing.T) {
 // TestStoriesNameAnswers of single clients, which no sum hides.
 func TestStoriesNameAnswers(t *testing.T) {
 	r := city()
-	r.Job.Algorithm = "ofmsft"
+	r.Job.Algorithm, r.Job.Beside = "ofmsft", ofmsft.Algorithm().Beside
 	f := &r.Federations[0]
 	f.Questions, f.Answers, f.Silent = 1200, 23999, 1
 	text := strings.Join(strings.Fields(string(render(t, ".txt", r))), " ")

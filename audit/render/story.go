@@ -118,9 +118,8 @@ func mode(j finding.Job) string {
 		s += ": what passes between the parties lies under masks and pads that are used once, three of " +
 			"them compute on shares, and only predictions and numbers over all rows are opened"
 	}
-	if j.Algorithm == contract.OFMSFT {
-		s += "; beside the totals each client's choice of models goes to the server by itself, and the lines on who " +
-			"learned what say what follows"
+	if j.Beside != "" {
+		s += "; beside the totals " + j.Beside
 	}
 	if j.Topology != "" {
 		s += fmt.Sprintf("; sums ran over a %s", j.Topology)

@@ -81,8 +81,8 @@ var may = map[string][]string{
 		"keys", "protocol", "protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
 	},
 	"audit": {
-		"algorithms/fdskl", "algorithms/ofmsft", "algorithms/sealed", "audit/conform", "audit/evidence",
-		"audit/finding", "audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
+		"algorithms/fdskl", "algorithms/sealed", "audit/conform", "audit/evidence", "audit/finding",
+		"audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
 		"internal/consent", "internal/parallel", "internal/wording", "keys", "protocol/contract", "protocol/transcript",
 		"secagg/psi", "secagg/rss",
 	},
@@ -93,7 +93,7 @@ var may = map[string][]string{
 		"protocol/contract", "protocol/transcript", "secagg/cohort", "secagg/he", "secagg/psi", "secagg/rss",
 	},
 	"audit/conform/clients": {
-		"algorithms/federated", "algorithms/ofmsft", "audit/conform/rules", "audit/evidence", "audit/finding",
+		"algorithms/federated", "audit/conform/rules", "audit/evidence", "audit/finding",
 		"internal/wording", "protocol", "protocol/contract", "protocol/transcript", "secagg/cohort",
 	},
 	"audit/conform/lockstep": {
@@ -105,8 +105,8 @@ var may = map[string][]string{
 		"secagg/he",
 	},
 	"audit/evidence": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/ofmsft", "algorithms/registry", "algorithms/sealed",
-		"keys", "protocol/contract", "protocol/transcript", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "keys",
+		"protocol/contract", "protocol/transcript", "secagg/rss",
 	},
 	"audit/finding": {"internal/wording"},
 	"audit/render": {
@@ -277,8 +277,8 @@ var may = map[string][]string{
 	"internal/reference":  {"internal/durable", "internal/wording"},
 	"internal/rehearsal":  {"internal/durable", "internal/wording", "keys"},
 	"internal/rehearsal/stage": {
-		"audit", "internal/auditing", "internal/localnet", "internal/node", "internal/node/job", "internal/rehearsal",
-		"internal/rehearsal/standin", "internal/terminal", "internal/usage", "internal/wording", "keys",
+		"algorithms/registry", "audit", "internal/auditing", "internal/localnet", "internal/node", "internal/node/job",
+		"internal/rehearsal", "internal/rehearsal/standin", "internal/terminal", "internal/usage", "internal/wording", "keys",
 		"protocol/contract",
 	},
 	"internal/rehearsal/standin": {"algorithms/fdskl", "internal/dataset", "keys", "protocol/contract"},

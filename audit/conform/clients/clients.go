@@ -56,8 +56,10 @@ type vectorKind struct {
 	opened   uint64 // in the session under way
 }
 
-// New returns a conformer of a party's transcript of a job over clients.
-func New(c *contract.Contract, self int, r *rules.Rules, f *finding.Set, least int) (*Conformer, error) {
+// New returns a conformer of a party's transcript of a job over clients, of an algorithm.
+func New(
+	c *contract.Contract, a *federated.Algorithm, self int, r *rules.Rules, f *finding.Set, least int,
+) (*Conformer, error) {
 	all, err := newClientele(c)
 	if err != nil {
 		return nil, err
@@ -77,12 +79,11 @@ func New(c *contract.Contract, self int, r *rules.Rules, f *finding.Set, least i
 	server := c.Parties[c.Job.ServerOf(s.self)].Name
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		is := func(t turn) bool { return t.up && t.kind == o.Kind }
-		if o.Root == server && o.Count > 0 && slices.ContainsFunc(questionTurns(c.Job), is) {
+		if o.Root == server && o.Count > 0 && o.Kind == a.Answered {
 			s.answers[s.rules.ByKind[o.Kind]] = uint64(o.Bytes / o.Count)
 		}
 	}
-	s.layTurns()
+	s.layTurns(a)
 	s.sum = newServedSum(len(c.Parties))
 	// Settles the groups of servers that the party is in: in each, one of them is to the others what a server is to
 	// its clients. What passes in a group is held against the contract as a federation of its own.
@@ -113,7 +114,7 @@ func New(c *contract.Contract, self int, r *rules.Rules, f *finding.Set, least i
 			g.kin[peer] = groupRelation(s.self, peer, root, members, plan)
 		}
 		g.vectorKinds(c)
-		g.layTurns()
+		g.layTurns(a)
 		s.groups[number] = g
 	}
 	return s, r.Receive(c, self, linked)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/audit/conform/rules"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -42,13 +41,13 @@ func (s *servedSum) begin(number uint64) {
 }
 
 // sent notes what a client was told.
-func (s *servedSum) sent(client int, kind string) {
+func (s *servedSum) sent(client int, t turn) {
 	switch {
-	case kind == cohort.KindBegin || evidence.IsQuestion(kind):
+	case t.kind == cohort.KindBegin || t.asks:
 		s.begun[client] = true
-	case kind == cohort.KindSurvivors:
+	case t.kind == cohort.KindSurvivors:
 		s.told[client], s.closed = true, true
-	case kind == cohort.KindSwitch:
+	case t.kind == cohort.KindSwitch:
 		s.switches++
 	}
 }
@@ -264,16 +263,4 @@ func (s *Conformer) Lines(all []finding.Egress) []finding.Egress {
 	return slices.DeleteFunc(all, func(e finding.Egress) bool {
 		return e.Frames == 0 && (e.Kind == contract.KindSessionKey || s.kin[slices.Index(s.names, e.To)] == unrelated)
 	})
-}
-
-// questionTurns are the question that the servers of a job ask each of their clients, and its answer. A question
-// has a number of its own among those of the sums.
-func questionTurns(j *contract.Job) []turn {
-	if j.Algorithm != contract.OFMSFT {
-		return nil
-	}
-	return []turn{
-		{ofmsft.KindRound, false, cohort.KindKey},
-		{ofmsft.KindChoice, true, ofmsft.KindRound},
-	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/audit/evidence"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/cohort"
@@ -18,14 +18,12 @@ type turn struct {
 	kind  string
 	up    bool   // from the client
 	after string // what must have passed before
+	asks  bool   // it is of a question, or of the answer to one
 }
-
-// asks reports whether a turn is of a question, or of the answer to one.
-func (t turn) asks() bool { return evidence.IsQuestion(t.kind) || evidence.IsQuestion(t.after) }
 
 // part names what a turn is part of.
 func (t turn) part() string {
-	if t.asks() {
+	if t.asks {
 		return "question"
 	}
 	return "sum"
@@ -35,13 +33,14 @@ func (t turn) part() string {
 func turnsOf(b cohort.Backend) []turn {
 	var list []turn
 	for _, m := range b.Messages() {
-		list = append(list, turn{m.Kind, m.Up, m.After})
+		list = append(list, turn{m.Kind, m.Up, m.After, false})
 	}
 	return list
 }
 
-// layTurns settles the messages of the contract's sums by what protects the vectors.
-func (s *Conformer) layTurns() {
+// layTurns settles the messages of the contract's sums by what protects the vectors, and of the question that servers
+// ask each of their clients, which has a number of its own among those of the sums.
+func (s *Conformer) layTurns(a *federated.Algorithm) {
 	s.turns = turnsOf(cohort.Plain)
 	switch {
 	case s.Protects(contract.ClassMasked):
@@ -49,7 +48,9 @@ func (s *Conformer) layTurns() {
 	case s.Protects(contract.ClassHE):
 		s.turns = turnsOf(cohort.HE)
 	}
-	s.turns = append(s.turns, questionTurns(s.job)...)
+	if a.Asked != "" {
+		s.turns = append(s.turns, turn{a.Asked, false, cohort.KindKey, true}, turn{a.Answered, true, a.Asked, true})
+	}
 	for i, t := range s.turns {
 		if rule := s.rules.ByKind[t.kind]; rule != nil && t.kind != vectorTurn {
 			s.place[rule] = i
@@ -107,9 +108,9 @@ func (s *Conformer) goOn(r *transcript.Record, turn int) string {
 	case r.Operation > s.sum.number:
 		s.count()
 		s.sum.begin(r.Operation)
-		s.sum.question = s.turns[turn].asks()
+		s.sum.question = s.turns[turn].asks
 	}
-	s.sum.sent(r.Peer, s.turns[turn].kind)
+	s.sum.sent(r.Peer, s.turns[turn])
 	return ""
 }
 
@@ -192,7 +193,7 @@ func (t *sumTalk) say(turn int, turns []turn) string {
 		return fmt.Sprintf("it comes again in %s %d", turns[turn].part(), t.number)
 	}
 	for other := range turns {
-		if t.begun>>other&1 == 1 && turns[other].asks() != turns[turn].asks() {
+		if t.begun>>other&1 == 1 && turns[other].asks != turns[turn].asks {
 			return fmt.Sprintf("number %d is that of a %s on this link", t.number, turns[other].part())
 		}
 	}

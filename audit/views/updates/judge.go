@@ -161,7 +161,7 @@ func (v *victims) fromTotals(context.Context) []finding.Attack {
 	}
 	r := v.score(&a, v.totals)
 	announced := finding.Leak
-	if disclosesAlone(v.In.Contract.Job) {
+	if v.In.Clients.Of(v.In.Contract.Job).Alone {
 		announced = finding.Disclosed
 	}
 	switch {
@@ -182,11 +182,6 @@ func (v *victims) fromTotals(context.Context) []finding.Attack {
 		v.judgeProtected(&a, r, v.single)
 	}
 	return []finding.Attack{a}
-}
-
-// disclosesAlone reports whether the contract says that a part of a total may be one client's.
-func disclosesAlone(j *contract.Job) bool {
-	return j.Algorithm == contract.POFMKL || j.Algorithm == contract.OFMSFT
 }
 
 // choices judges what a server can tell of which models suit whom.

@@ -41,14 +41,11 @@ type gfmlClient struct {
 }
 
 // newGFMLLens prepares for a job's parameters.
-func newGFMLLens(p gfml.Params, job *contract.Job, server int) (lens, error) {
-	plan, err := gfml.NewPlan(p, job.Parties)
-	if err != nil {
-		return nil, err
-	}
+func newGFMLLens(plan *gfml.Plan, job *contract.Job, server int) (lens, error) {
+	features := plan.Params().Features
 	l := &gfmlLens{
 		plan: plan, job: job, self: server, server: slices.Index(job.Servers, job.Parties[server]), features: plan.Features(),
-		clients: make(map[int]*gfmlClient), model: make([]float64, p.Features), z: make([]float64, p.Features),
+		clients: make(map[int]*gfmlClient), model: make([]float64, features), z: make([]float64, features),
 	}
 	if l.server < 0 {
 		return nil, fmt.Errorf("%s is no server of the job", job.Parties[server])
@@ -59,7 +56,7 @@ func newGFMLLens(p gfml.Params, job *contract.Job, server int) (lens, error) {
 		l.design.SetRow(i, f)
 	}
 	for _, i := range job.ClientsOf(server) {
-		l.clients[i] = &gfmlClient{known: make([]float64, p.Features), rows: make([]int, p.Features)}
+		l.clients[i] = &gfmlClient{known: make([]float64, features), rows: make([]int, features)}
 	}
 	return l, nil
 }

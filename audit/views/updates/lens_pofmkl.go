@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
@@ -26,45 +25,25 @@ const mostWords = 1 << 20
 // newLens returns the lens of a job's algorithm for a server and its clients.
 func newLens(in *evidence.Input, server int) (lens, error) {
 	job := in.Contract.Job
-	parameters := func(more map[string]any) map[string]any {
-		all := maps.Clone(job.Parameters)
-		if all == nil {
-			all = make(map[string]any)
-		}
-		maps.Copy(all, more)
-		return all
-	}
 	columns := 0
 	for _, p := range in.Contract.Parties {
 		if p.Role == "client" {
 			columns = p.Columns
 		}
 	}
-	switch job.Algorithm {
-	case contract.POFMKL:
-		p, err := pofmkl.ParamsOf(parameters(map[string]any{"server": job.Parties[server]}), job.Parties)
+	if a := in.Clients.Of(job); a.Name != "" {
+		read, err := a.Read(job, 0)
 		if err != nil {
 			return nil, err
 		}
-		return newPOFMKLLens(p, columns, len(job.ClientsOf(server)))
-	case contract.GFML:
-		clients := make(map[string][]string)
-		for _, name := range job.Servers {
-			for _, i := range job.ClientsOf(job.Index(name)) {
-				clients[name] = append(clients[name], job.Parties[i])
-			}
+		switch j := read.(type) {
+		case *pofmkl.Job:
+			return newPOFMKLLens(j.Params, columns, len(job.ClientsOf(server)))
+		case *gfml.Job:
+			return newGFMLLens(j.Plan, job, server)
+		case *ofmsft.Job:
+			return newOFMSFTLens(j.Params, job), nil
 		}
-		p, err := gfml.ParamsOf(parameters(map[string]any{"servers": job.Servers, "clients": clients}), job.Parties)
-		if err != nil {
-			return nil, err
-		}
-		return newGFMLLens(p, job, server)
-	case contract.OFMSFT:
-		p, err := ofmsft.ParamsOf(parameters(map[string]any{"server": job.Parties[server]}), job.Parties)
-		if err != nil {
-			return nil, err
-		}
-		return newOFMSFTLens(p, job), nil
 	}
 	return nil, fmt.Errorf("attacks on clients' vectors do not know %q", job.Algorithm)
 }

@@ -71,9 +71,7 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 		report, err = r.runClient(ctx, t, spec)
 	}
 	if report != nil {
-		if report.Online != nil {
-			report.Rounds = uint64(report.Online.Rounds)
-		}
+		report.Rounds = uint64(report.Online.Rounds)
 		s.Account(report, r.links.Traffic)
 	}
 	return report, err

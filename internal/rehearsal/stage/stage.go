@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/auditing"
 	"github.com/hanse-project/hanse/internal/localnet"
@@ -141,7 +142,7 @@ func (p *staged) layOut() error {
 	var err error
 	switch {
 	case j.OverClients():
-		if j.Algorithm == contract.OFMSFT || j.Parameters["weights_from"] != nil {
+		if given := registry.OverClients().Of(j).Given; given != nil && given(j) {
 			return fmt.Errorf("job %q cannot be rehearsed: it starts from models that are one party's alone, and these "+
 				"cannot be made up", j.Name)
 		}
