@@ -16,17 +16,9 @@ func OverClients() Clients {
 	return Clients{gfml.Algorithm(), ofmsft.Algorithm(), pofmkl.Algorithm()}
 }
 
-// Names lists the algorithms' names.
-func (l Clients) Names() (names []string) {
-	for _, a := range l.orAll() {
-		names = append(names, a.Name)
-	}
-	return names
-}
-
 // Of returns a job's algorithm; one without a name, of which nothing is known, where the list has none.
 func (l Clients) Of(job *contract.Job) *federated.Algorithm {
-	for _, a := range l.orAll() {
+	for _, a := range l.All() {
 		if a.Name == job.Algorithm {
 			return a
 		}
@@ -34,8 +26,8 @@ func (l Clients) Of(job *contract.Job) *federated.Algorithm {
 	return new(federated.Algorithm)
 }
 
-// orAll is the list that nil stands for.
-func (l Clients) orAll() Clients {
+// All is the list, or the one that nil stands for.
+func (l Clients) All() Clients {
 	if l == nil {
 		return OverClients()
 	}

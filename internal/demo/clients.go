@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hanse-project/hanse/protocol/contract"
-
 	"github.com/hanse-project/hanse/internal/jobs"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
@@ -25,8 +23,8 @@ import (
 // clients is a demo over clients' streams.
 type clients struct {
 	*demo
-	shown      shown
-	learning   learning
+	trial      online.Trial
+	learning   online.Learning
 	measure    measure
 	federation *online.Federation
 	selection  *online.Selection       // of OFMS-FT, else nil
@@ -35,35 +33,11 @@ type clients struct {
 	result     clientsResult
 }
 
-// learning is a trial of an algorithm over clients' streams.
-type learning interface {
-	Parties() []string
-	Rounds() int
-	Parameters() map[string]any
-	PaperBytes() (down, up float64)
-	Together() (*online.Outcome, error)
-	Alone() (*online.Outcome, error)
-}
-
-// shown is how an algorithm over clients' streams is shown.
-type shown struct {
-	servers, clients int    // when the options do not say; clients of each server
-	rival            string // what regret is counted against
-	exact            bool   // the job comes to the same numbers as one process: clients draw nothing in secret
-}
-
 // newClients prepares a demo.
 func newClients(d *demo) *clients {
-	c := &clients{demo: d}
-	switch d.Algorithm {
-	case contract.POFMKL:
-		c.shown = shown{servers: 1, clients: 12, rival: "kernel", exact: d.CommonBin}
-	case contract.GFML:
-		c.shown = shown{servers: 4, clients: 5, exact: true}
-	case contract.OFMSFT:
-		c.shown = shown{servers: 1, clients: 12, rival: "network as it was at first"}
-	}
-	return c
+	t, _ := online.TrialOf(d.Algorithm) // an algorithm that there is not was refused
+	t.Exact = t.Exact || d.CommonBin
+	return &clients{demo: d, trial: t}
 }
 
 // prepare makes streams, key files and the charter.
@@ -86,7 +60,7 @@ func (d *clients) prepare(ctx context.Context, dir string) (err error) {
 	if d.selection != nil {
 		d.describeNetworks()
 	}
-	if d.network, err = localnet.Found(dir, d.learning.Parties(), d.privacy()); err != nil {
+	if d.network, err = localnet.Found(dir, d.federation.Parties(), d.privacy()); err != nil {
 		return err
 	}
 	for name, stream := range d.federation.Streams {
@@ -110,40 +84,27 @@ func (d *clients) prepare(ctx context.Context, dir string) (err error) {
 // makeStreams draws the clients' streams, and for OFMS-FT trains the networks, or reads both from own files.
 func (d *clients) makeStreams(ctx context.Context) (err error) {
 	o := online.Options{
-		Servers: cmp.Or(d.Servers, d.shown.servers), Clients: cmp.Or(d.Clients, d.shown.clients), Rounds: d.Iterations,
+		Servers: cmp.Or(d.Servers, d.trial.Servers), Clients: cmp.Or(d.Clients, d.trial.Clients), Rounds: d.Iterations,
 		Features: d.Features, Entries: d.Entries, Common: d.CommonBin, Budget: d.Budget, Seed: d.Seed, Diffusion: d.Diffusion,
 	}
 	if o.Tuning, err = d.tuning(); err != nil {
 		return err
 	}
-	switch d.Algorithm {
-	case contract.POFMKL:
-		t, err := online.NewParks(o)
-		if err != nil {
-			return err
-		}
-		d.learning, d.federation = t, t.Federation
-	case contract.GFML:
-		t, err := online.NewSensors(o)
-		if err != nil {
-			return err
-		}
-		d.learning, d.federation = t, t.Federation
-	default:
-		t, err := d.readSelection(ctx, o)
-		if err != nil {
-			return err
-		}
-		d.learning, d.federation, d.selection = t, t.Federation, t
+	if d.Given("streams") {
+		d.learning, err = d.readSelection(ctx, o)
+	} else {
+		d.learning, err = d.trial.New(o)
 	}
+	if err != nil {
+		return err
+	}
+	d.federation = d.learning.Members()
+	d.selection, _ = d.learning.(*online.Selection)
 	return nil
 }
 
-// readSelection makes OFMS-FT's trial.
+// readSelection makes OFMS-FT's trial of own files.
 func (d *clients) readSelection(ctx context.Context, o online.Options) (*online.Selection, error) {
-	if !d.Given("streams") {
-		return online.NewHouses(o)
-	}
 	f := online.Files{Streams: d.Streams, Networks: d.Networks, Label: d.Label}
 	t, err := online.ReadFiles(ctx, o, f)
 	if err != nil {
@@ -236,7 +197,7 @@ func ClientArgs(l *localnet.Federation, server string, silence time.Duration, cl
 
 // learn runs the job and collects what everybody says of it.
 func (d *clients) learn(ctx context.Context) (err error) {
-	job := d.job(d.learning.Parties())
+	job := d.job(d.federation.Parties())
 	job.Servers, job.Parameters = d.federation.Servers, d.learning.Parameters()
 	screen := terminal.NewScreen(d.Err)
 	screen.Measure = d.measure.short

@@ -136,7 +136,7 @@ func (r *clientsResult) compare(d *clients, together, alone *online.Outcome) err
 	d.measure.put(clear, &r.ClearMSE, &r.ClearMSESD, &r.ClearAccuracy, &r.ClearAccuracySD)
 	d.measure.put(lone, &r.AloneMSE, &r.AloneMSESD, &r.AloneAccuracy, &r.AloneAccuracySD)
 	r.clearCurve, r.aloneCurve = d.measure.curve(open.Curve, window), d.measure.curve(single.Curve, window)
-	if d.shown.exact { // elsewhere clients draw for themselves, at random
+	if d.trial.Exact { // elsewhere clients draw for themselves, at random
 		largest := online.Apart(d.outcome, together)
 		r.ClearApart = &largest
 	}
@@ -226,7 +226,7 @@ func (d *clients) printFigures() error {
 	lastClients := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(r.LastClients)), ", "), "[]")
 	fmt.Fprintf(w, "clients in the last total\t%s of %d\n", lastClients, len(r.Clients)/len(r.Servers))
 	if r.Regret != nil {
-		fmt.Fprintf(w, "regret against the best %s\t%.2f a client\n", d.shown.rival, *r.Regret)
+		fmt.Fprintf(w, "regret against the best %s\t%.2f a client\n", d.trial.Rival, *r.Regret)
 	}
 	fmt.Fprintf(w, "to a client, a round\t%s, the paper counts %s\n", wording.Size(int64(r.BytesDown)),
 		wording.Size(int64(r.PaperDown)))

@@ -17,8 +17,8 @@ import (
 // TestEveryAlgorithmOverStreamsHasAShow looks for an algorithm that is not shown.
 func TestEveryAlgorithmOverStreamsHasAShow(t *testing.T) {
 	for _, name := range algorithms()[2:] {
-		s := newClients(&demo{Options: &Options{Algorithm: name}}).shown
-		if s.servers < 1 || s.clients < 1 {
+		s := newClients(&demo{Options: &Options{Algorithm: name}}).trial
+		if s.Servers < 1 || s.Clients < 1 {
 			t.Errorf("%s has no whole show: %+v", name, s)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/internal/trial/online"
 	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -128,7 +129,15 @@ func (o *Options) job(parties []string) contract.Job {
 
 // algorithms lists what the demo shows.
 func algorithms() []string {
-	return []string{contract.FDSKL, contract.GLM, contract.POFMKL, contract.GFML, contract.OFMSFT}
+	return append([]string{contract.FDSKL, contract.GLM}, overClients()...)
+}
+
+// overClients lists those of them that are over clients' streams.
+func overClients() (names []string) {
+	for _, t := range online.Trials() {
+		names = append(names, t.Algorithm)
+	}
+	return names
 }
 
 // OwnFlags are flags that some algorithms alone know.
@@ -143,7 +152,7 @@ func AllOwnFlags() []OwnFlags {
 		}},
 		{[]string{contract.FDSKL}, []string{"schedule", "kernel", "sigma", "scale"}},
 		{[]string{contract.GLM}, []string{"bins", "min-cell", "points", "z-scores"}},
-		{[]string{contract.POFMKL, contract.GFML, contract.OFMSFT}, []string{"clients", "servers"}},
+		{overClients(), []string{"clients", "servers"}},
 		{[]string{contract.FDSKL, contract.POFMKL, contract.GFML}, []string{"features"}},
 		{[]string{contract.GFML}, []string{"diffusion", "entries"}},
 		{[]string{contract.FDSKL, contract.GLM, contract.OFMSFT}, []string{"label"}},
@@ -275,7 +284,7 @@ func (o *Options) checkFiles() error {
 		}
 	}
 	for _, name := range []string{"networks", "label", "label-range", "input-norm"} {
-		if !streams && o.Given(name) && o.Algorithm == contract.OFMSFT {
+		if !streams && o.Given(name) && !o.overColumns() {
 			return usage.Errorf("--%s is for own streams, want --streams FOLDER with it", name)
 		}
 	}
@@ -327,8 +336,9 @@ func (o *Options) checkSizes() error {
 	if n := o.Clients; o.Given("clients") && (n < least || n > maxClients) {
 		return usage.Errorf("--clients is %d, want %d to %d of each server", n, least, maxClients)
 	}
+	trial, _ := online.TrialOf(o.Algorithm) // one over columns has none, nor a server
 	switch n := o.Servers; {
-	case o.Algorithm != contract.GFML && o.Given("servers") && n != 1:
+	case trial.Servers < 2 && o.Given("servers") && n != 1:
 		return usage.Errorf("--servers is %d: %s has one server", n, o.Algorithm)
 	case o.Given("servers") && (n < 1 || n > maxServers):
 		return usage.Errorf("--servers is %d, want 1 to %d", n, maxServers)

@@ -58,8 +58,8 @@ func (n *Node) register() {
 	n.kinds = map[string]jobs.Kind{contract.FDSKL: n.columns, contract.GLM: n.columns, contract.PSI: n.columns}
 	n.tables.Identify = func() []string { return alignment.Columns(n.currentCharter().Identifiers) }
 	overClients := clients.New(member, n.config.Clients)
-	for _, algorithm := range n.config.Clients.Names() {
-		n.kinds[algorithm] = overClients
+	for _, algorithm := range n.config.Clients.All() {
+		n.kinds[algorithm.Name] = overClients
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/hanse-project/hanse/protocol/contract"
-
 	"github.com/hanse-project/hanse/internal/credit"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/terminal"
@@ -90,16 +88,17 @@ func checkSplitCredit(o *Options) error {
 // splitStreams writes the generated streams of an algorithm over clients: each client's first rows to learn from, and
 // those after them to test with.
 func splitStreams(o *Options) error {
-	if err := checkSplitStreams(o); err != nil {
+	trial, unknown := online.TrialOf(o.Algorithm)
+	if err := checkSplitStreams(o, trial); err != nil {
 		return err
+	}
+	if unknown != nil {
+		return usage.Errorf("--%v", unknown)
 	}
 	rounds, seed := o.Rounds, o.Seed
 	train := rounds - int(math.Round(o.TestShare*float64(rounds)))
 	size := online.Options{Servers: o.Servers, Clients: o.Clients, Rounds: rounds, Seed: seed}
-	f, err := online.NewStreams(o.Algorithm, size)
-	if err != nil {
-		return usage.Errorf("--%v", err)
-	}
+	f := trial.Streams(size)
 	r := Report{Seed: seed, Constant: []string{}}
 	for s, server := range f.Servers {
 		for _, name := range f.Clients[s] {
@@ -130,7 +129,7 @@ func splitStreams(o *Options) error {
 }
 
 // checkSplitStreams refuses what does not go with generated streams.
-func checkSplitStreams(o *Options) error {
+func checkSplitStreams(o *Options, trial online.Trial) error {
 	for _, size := range []struct {
 		name    string
 		n, most int
@@ -146,7 +145,7 @@ func checkSplitStreams(o *Options) error {
 		return usage.Errorf("give the folder to write into: hanse split --algorithm %s --out FOLDER", o.Algorithm)
 	case !(o.TestShare >= 0 && o.TestShare < 1):
 		return usage.Errorf("--test is %g, want a share of the rows, at least 0 and below 1", o.TestShare)
-	case o.Algorithm != contract.GFML && o.Servers != 1:
+	case trial.Servers < 2 && o.Servers != 1:
 		return usage.Errorf("--servers is %d: %s has one server", o.Servers, o.Algorithm)
 	}
 	for _, name := range []string{"label", "no-label", "id", "categorical", "missing", "names", "parties", "overlap"} {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/hanse-project/hanse/protocol/contract"
-
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
 )
 
@@ -72,21 +70,6 @@ func runRounds(f *Federation, rounds int, names []string,
 	return o, nil
 }
 
-// NewStreams draws the streams of an algorithm's trial, Options.Rounds rows for each client, and no more of the
-// trial than these.
-func NewStreams(algorithm string, o Options) (*Federation, error) {
-	switch algorithm {
-	case contract.POFMKL:
-		return newParkStreams(o), nil
-	case contract.GFML:
-		return newSensorStreams(o), nil
-	case contract.OFMSFT:
-		return newHouseStreams(o), nil
-	}
-	return nil, fmt.Errorf("algorithm is %q, want %q, %q or %q",
-		algorithm, contract.POFMKL, contract.GFML, contract.OFMSFT)
-}
-
 // newParkStreams are those of POF-MKL's trial.
 func newParkStreams(o Options) *Federation {
 	return newFederation(o, "park", func(draw generator, _ int) *Stream {
@@ -126,6 +109,9 @@ func newFederation(o Options, client string, stream func(draw generator, server 
 	}
 	return f
 }
+
+// Members is the federation itself, as a Learning has it.
+func (f *Federation) Members() *Federation { return f }
 
 // AllClients lists the clients of all servers, in the servers' order.
 func (f *Federation) AllClients() []string {
