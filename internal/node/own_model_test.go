@@ -131,6 +131,9 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 					}
 					continue
 				}
+				if seen := strings.Contains(p.Private, "its server saw"); seen != (algorithm == "gfml") {
+					t.Errorf("%s of a published %s: %q", l.names[i], algorithm, p.Private) // who uploads the model itself shows it
+				}
 				if got := strings.Join(m.Columns(), " "); got != "u v" || !strings.Contains(p.Private, l.names[i]) {
 					t.Errorf("%s: columns %q, private %q", l.names[i], got, p.Private)
 				}
