@@ -41,13 +41,13 @@ func (t *task) Facts() (contract.Facts, error) {
 
 // operationsOf lists what the parties of a job over clients do together: the sums of every server, and
 // what more the algorithm sends.
-func operationsOf(job *contract.Job, all []contract.Facts, picks bool, sums []federated.Summed,
+func operationsOf(job *contract.Job, all []contract.Facts, sums []federated.Summed,
 	more []contract.Operation) ([]contract.Operation, error) {
 	list := slices.Clone(more)
 	c := &contract.Contract{Job: job, Parties: all}
 	for _, s := range sums {
 		name := s.Server
-		spec, err := specOf(c, job.Index(name), 0, picks)
+		spec, err := specOf(c, job.Index(name), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (t *task) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Op
 		}
 		more = append(more, list...)
 	}
-	operations, err := operationsOf(job, all, t.algorithm.Picks, d.Sums, more)
+	operations, err := operationsOf(job, all, d.Sums, more)
 	return d.Openings, operations, err
 }
 

@@ -36,8 +36,8 @@ type mixingGroup struct {
 
 // mixingSpec says how the sums of a group are made.
 func mixingSpec(job *contract.Job, root int, members []int) (cohort.Spec, error) {
-	spec, err := specOf(&contract.Contract{Job: job}, root, federated.LeastMixed, true)
-	spec.Clients, spec.MinContributors, spec.Threshold = members, federated.LeastMixed, 0
+	spec, err := specOf(&contract.Contract{Job: job}, root, federated.LeastMixed)
+	spec.Clients, spec.MinContributors, spec.Threshold, spec.Picks = members, federated.LeastMixed, 0, true
 	return spec, err
 }
 

@@ -59,8 +59,8 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	if r.links, err = protocol.NewLinks(s.Mesh, s.Config, encodings); err != nil {
 		return nil, err
 	}
-	spec, err := specOf(c, c.Job.ServerOf(self), t.member.Charter().Rules.MinContributors,
-		t.algorithm.Picks)
+	spec, err := specOf(c, c.Job.ServerOf(self), t.member.Charter().Rules.MinContributors)
+	spec.Picks = t.algorithm.Picks
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +77,12 @@ func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	return report, err
 }
 
-// specOf says how the sums of a job over clients are made; picks says whether its algorithm has only some take part.
-func specOf(c *contract.Contract, server, least int, picks bool) (cohort.Spec, error) {
+// specOf says how the sums of a job over clients are made, but for Picks.
+func specOf(c *contract.Contract, server, least int) (cohort.Spec, error) {
 	topology, err := contract.ParseTopology(c.Job.Topology)
 	spec := cohort.Spec{
 		Server: server, Clients: c.Job.ClientsOf(server), Backend: cohort.Masked, Topology: topology,
-		Threshold: c.Job.Threshold, Picks: picks,
-		MinContributors: max(c.Job.MinContributors, least, 2), Patience: sumTime,
+		Threshold: c.Job.Threshold, MinContributors: max(c.Job.MinContributors, least, 2), Patience: sumTime,
 	}
 	switch {
 	case c.Job.Privacy == keys.PrivacyPublished:

@@ -24,7 +24,7 @@ func TestThresholdsThatOpenVectorsAreRefusedWithAJob(t *testing.T) {
 	for threshold, want := range map[float64]string{0.51: "threshold is 0.51, want at least 0.7142",
 		0.64: "want at least 0.7142", 0.7142: "", 0: ""} {
 		job.Threshold = threshold
-		_, err := operationsOf(job, all, false, sums, nil)
+		_, err := operationsOf(job, all, sums, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("threshold %v: error %v, want %q", threshold, err, want)
 		}
@@ -41,7 +41,7 @@ func TestContractsHaveTheCoinsMessages(t *testing.T) {
 			job.Parties = append(job.Parties, fmt.Sprintf("p%d", i))
 			all = append(all, contract.Facts{Name: job.Parties[i]})
 		}
-		operations, err := operationsOf(job, all, false, []federated.Summed{{Server: "p0", Clients: clients, Times: 3,
+		operations, err := operationsOf(job, all, []federated.Summed{{Server: "p0", Clients: clients, Times: 3,
 			Sum: federated.Sum{Kind: "updates", N: 10, Bits: 20, Bound: 1}}}, nil)
 		if err != nil {
 			t.Fatal(err)
