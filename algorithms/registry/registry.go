@@ -3,6 +3,8 @@
 package registry
 
 import (
+	"fmt"
+
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/trace"
@@ -32,10 +34,13 @@ func Outline(
 	} else if job.Privacy == fdskl.Sealed {
 		o.Params, err = sealed.WithFacts(p, facts)
 	}
-	if shard != nil {
-		o.Shard = &fdskl.Shard{Lo: shard.First, Hi: shard.First + shard.Rows}
-	} else {
+	switch {
+	case shard == nil:
 		o.InShards = job.Shards > 0
+	case shard.First < 0 || shard.Rows < 1 || shard.Rows > o.Rows-shard.First:
+		return o, fmt.Errorf("a shard of %d rows from row %d on, the job has %d", shard.Rows, shard.First, o.Rows)
+	default:
+		o.Shard = &fdskl.Shard{Lo: shard.First, Hi: shard.First + shard.Rows}
 	}
 	return o, err
 }

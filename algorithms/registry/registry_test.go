@@ -90,4 +90,11 @@ func TestOnlyAsManyShardsAsBlocks(t *testing.T) {
 	if list, err := registry.Shards(o, 21); err == nil {
 		t.Errorf("20 blocks are cut into %+v", list)
 	}
+	for _, s := range []contract.Shard{
+		{First: 1, Rows: 80_000}, {First: -1, Rows: 2}, {First: 2}, {First: 1 << 62, Rows: 1 << 62},
+	} {
+		if o, err := registry.Outline(job, facts, fdskl.Params{}, &s); err == nil {
+			t.Errorf("rows %d to %d are a shard", o.Shard.Lo, o.Shard.Hi)
+		}
+	}
 }

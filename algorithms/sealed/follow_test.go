@@ -228,9 +228,7 @@ func TestFollowerTakesNoSteps(t *testing.T) {
 	f := Follow(o)
 	defer f.Close()
 	at := []point{{stage: stageOuter, session: 1, number: 32}}
-	if err := begins(f, [rss.Roles][]point{at, at, at}, nothingHeld(4)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, begins(f, [rss.Roles][]point{at, at, at}, nothingHeld(4)))
 	for _, want := range []string{"", `a message "angles" where all rows had theirs`} {
 		if _, err := f.Next(Angles, -1, -1, -1); err == nil != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("error is %v, want %q", err, want)
