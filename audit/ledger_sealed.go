@@ -2,7 +2,9 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
@@ -108,7 +110,7 @@ func entropyOf(c *evidence.Columns, rows []int) float64 {
 		if rest > 0 {
 			values[0] = rest
 		}
-		for _, n := range values {
+		for _, n := range slices.Sorted(maps.Values(values)) { // in one order, for a sum of one last digit
 			p := float64(n) / float64(len(rows))
 			sum -= p * math.Log2(p)
 		}
