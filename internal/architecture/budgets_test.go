@@ -19,15 +19,15 @@ type budget struct {
 
 // budgets are of the product, test files and the lab excepted but where they say so. TestBudgets counts.
 var budgets = []budget{
-	{"lines of code", 125_700, 100_000}, // neither blank nor of a comment alone
-	{"lines of tests", 110_500, 88_000},
+	{"lines of code", 125_600, 100_000}, // neither blank nor of a comment alone
+	{"lines of tests", 110_400, 88_000},
 	{"lines of the lab", 25_700, 15_000},
 	{"packages", 128, 80},
-	{"folders under internal", 61, 16},
-	{"private functions, in 1,000 lines", 40.3, 32},
-	{"embedded fields", 221, 90},
+	{"folders under internal", 59, 16},
+	{"private functions, in 1,000 lines", 39.8, 32},
+	{"embedded fields", 212, 90},
 	{"methods of an interface", 10, 6},
-	{"doc comments of six words or fewer, in 1,000 lines", 7, 3},
+	{"doc comments of six words or fewer, in 1,000 lines", 6.8, 3},
 	{"five phrases that read twice, in 1,000 words of comments", 4.3, 2},
 }
 
