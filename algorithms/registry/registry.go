@@ -1,5 +1,6 @@
-// Package registry finds the code that carries out a job over columns, by its mode. What a session of a job opens and
-// does is asked here, by who proposes it, who consents, who forecasts and who audits.
+// Package registry finds the code that carries out a job. Over columns it goes by the mode: what a session of a job
+// opens and does is asked here, by who proposes it, who consents, who forecasts and who audits. Over clients' streams
+// it lists the algorithms.
 package registry
 
 import (
