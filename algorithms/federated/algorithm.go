@@ -13,6 +13,9 @@ type Algorithm struct {
 	// Read reads a job's parameters. It refuses a job whose totals would tell of fewer clients than least; 0: a job that
 	// its parties have agreed on.
 	Read func(job *contract.Job, least int) (Job, error)
+	// Lens makes an auditor's lens of a job for the server at a place of the contract; nil: attacks on clients' vectors
+	// are reported as not tried.
+	Lens func(c *contract.Contract, server int) (Lens, error)
 	// Complete fills in what only the server's node knows; nil: nothing.
 	Complete func(job *contract.Job, table Folder) error
 	// Warnings says what is doubtful by public numbers alone; nil: nothing.

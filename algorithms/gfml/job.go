@@ -21,6 +21,7 @@ func Algorithm() *federated.Algorithm {
 			}
 			return &Job{plan, job, least}, err
 		},
+		Lens: newLens,
 		// Warnings holds the learning rate against what features of any rows have in common.
 		Warnings: func(job *contract.Job) (list []string) {
 			plan, err := planOf(job)

@@ -23,13 +23,10 @@ func Algorithm() *federated.Algorithm {
 		Beside: "each client's choice of models goes to the server by itself, and the lines on who learned what say what " +
 			"follows",
 		Read: func(job *contract.Job, _ int) (federated.Job, error) {
-			if len(job.Servers) != 1 {
-				return nil, fmt.Errorf("servers has %d names, want the one party that holds the models", len(job.Servers))
-			}
-			own := map[string]any{"server": job.Servers[0]}
-			params, err := ParamsOf(parameters.With(job.Parameters, own), job.Parties)
-			return &Job{params, job}, err
+			j, err := newJob(job)
+			return j, err
 		},
+		Lens:  newLens,
 		Given: func(*contract.Job) bool { return true },
 		// Summed is how many clients there are: how many of them store a network turns out in each round.
 		Summed: func(job *contract.Job, server string) (clients float64, beside string) {
@@ -43,6 +40,16 @@ func Algorithm() *federated.Algorithm {
 type Job struct {
 	Params Params
 	job    *contract.Job
+}
+
+// newJob reads the parameters of a job with one server.
+func newJob(job *contract.Job) (*Job, error) {
+	if len(job.Servers) != 1 {
+		return nil, fmt.Errorf("servers has %d names, want the one party that holds the models", len(job.Servers))
+	}
+	own := map[string]any{"server": job.Servers[0]}
+	params, err := ParamsOf(parameters.With(job.Parameters, own), job.Parties)
+	return &Job{params, job}, err
 }
 
 // Stream implements federated.Job.

@@ -19,6 +19,7 @@ func Algorithm() *federated.Algorithm {
 			j, err := newJob(job)
 			return j, err
 		},
+		Lens:  newLens,
 		Given: func(job *contract.Job) bool { return job.Parameters["weights_from"] != nil },
 		// Warnings holds the step against the job's numbers.
 		Warnings: func(job *contract.Job) []string {

@@ -48,7 +48,7 @@ var may = map[string][]string{
 	"algorithms/federated/memory": {"algorithms/federated"},
 	"algorithms/gfml": {
 		"algorithms/checkpoint", "algorithms/federated", "algorithms/kernel", "algorithms/parameters",
-		"algorithms/portable", "keys", "protocol/contract",
+		"algorithms/portable", "audit/attack", "keys", "protocol/contract",
 	},
 	"algorithms/hedge": {},
 	"algorithms/kernel": {
@@ -60,12 +60,12 @@ var may = map[string][]string{
 	"algorithms/nn":              {"internal/wording", "keys"},
 	"algorithms/ofmsft": {
 		"algorithms/checkpoint", "algorithms/federated", "algorithms/hedge", "algorithms/nn",
-		"algorithms/parameters", "algorithms/portable", "internal/parallel", "keys", "protocol/contract",
+		"algorithms/parameters", "algorithms/portable", "audit/attack", "internal/parallel", "keys", "protocol/contract",
 	},
 	"algorithms/parameters": {"keys"},
 	"algorithms/pofmkl": {
 		"algorithms/checkpoint", "algorithms/federated", "algorithms/hedge", "algorithms/kernel",
-		"algorithms/parameters", "algorithms/portable", "keys", "protocol/contract",
+		"algorithms/parameters", "algorithms/portable", "audit/attack", "keys", "protocol/contract",
 	},
 	"algorithms/portable": {},
 	"algorithms/registry": {
@@ -126,9 +126,8 @@ var may = map[string][]string{
 		"protocol/transcript", "secagg/he",
 	},
 	"audit/views/updates": {
-		"algorithms/federated", "algorithms/gfml", "algorithms/nn", "algorithms/ofmsft", "algorithms/pofmkl",
-		"audit/attack", "audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys",
-		"protocol/contract", "protocol/transcript", "secagg", "secagg/cohort",
+		"algorithms/federated", "audit/attack", "audit/evidence", "audit/finding", "audit/views/payload",
+		"internal/wording", "keys", "protocol/contract", "protocol/transcript", "secagg", "secagg/cohort",
 	},
 	"internal/worker": {
 		"algorithms/kernel", "internal/control", "internal/shards", "keys", "protocol",

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -345,14 +346,14 @@ func (v *victims) membership() finding.Attack {
 
 // asked collects rows that were learned and such that were not, from the streams given.
 func (v *victims) asked() (m attack.Membership, unknown bool) {
-	model, ok := v.lens.(fitted)
+	model, ok := v.lens.(federated.ModelLens)
 	if !ok {
 		return m, true
 	}
 	taken := 0 // where nothing is known of a client it has learned as many rows as the one that is audited
 	total := 0
 	for _, c := range v.clients {
-		_, own := v.lens.learned(c)
+		_, own := v.lens.Learned(c)
 		taken = max(taken, own)
 		if s := v.In.Streams[c]; s != nil {
 			total += len(s.Inputs)
@@ -365,7 +366,7 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 		if s == nil {
 			continue
 		}
-		_, own := v.lens.learned(c)
+		_, own := v.lens.Learned(c)
 		if v.Party != v.server && c != v.Party {
 			own = taken
 		}
@@ -373,8 +374,8 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 			if count++; count%every != 0 {
 				continue
 			}
-			before, known := model.loss(false, s.Inputs[j], s.Labels[j])
-			after, _ := model.loss(true, s.Inputs[j], s.Labels[j])
+			before, known := model.Loss(false, s.Inputs[j], s.Labels[j])
+			after, _ := model.Loss(true, s.Inputs[j], s.Labels[j])
 			if !known {
 				return m, true
 			}
@@ -388,7 +389,7 @@ func (v *victims) asked() (m attack.Membership, unknown bool) {
 				few = 8 * learnedFew
 			}
 			if len(l.Errors) < few && (len(l.After)%7 == 1 || l == &m.Others) {
-				if f, miss := model.tangent(s.Inputs[j], s.Labels[j]); f != nil {
+				if f, miss := model.Tangent(s.Inputs[j], s.Labels[j]); f != nil {
 					l.Features, l.Errors = append(l.Features, f), append(l.Errors, miss)
 				}
 			}

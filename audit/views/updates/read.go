@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/views/payload"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -23,86 +25,32 @@ type gathered struct {
 	members []int          // parties whose vectors are in the total, ascending
 	vectors map[int][]byte // by party: its words as they came, masked or not
 	total   []byte         // words; nil: it did not open
-	form    form
+	form    federated.LensForm
 }
 
-// lens knows the vectors and messages of one algorithm over clients: what a server could do with them. Parties are
-// named by their index in the contract. What only some algorithms have is in form, fitted and chooser.
-type lens interface {
-	// heard takes a message between the server and a client.
-	heard(m *message) error
-	// form says what the vectors of the sum that follows are.
-	form() form
-	// rebuild works out rows that a vector of a client, or a total, is of; client is -1 for a total.
-	rebuild(ctx context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error)
-	// learned returns the numbers of the client's rows, from 0, that its vector in the sum under way is of. The client
-	// has learned all before to.
-	learned(client int) (from, to int)
-	// update returns what the vector of a row is made of in the sum under way, each block up to a factor of its own; nil
-	// when it is not known.
-	update(x []float64, y float64) []float64
-}
-
-// fitted is a lens that knows the model, before any row and as it is now.
-type fitted interface {
-	// loss is the first or last model's at a row; false when the model is not known.
-	loss(last bool, x []float64, y float64) (float64, bool)
-	// tangent returns what the last model is linear in at a row, and what it misses there; nil when it is not known.
-	tangent(x []float64, y float64) (features []float64, miss float64)
-}
-
-// chooser is a lens of clients that choose among several models.
-type chooser interface {
-	// models returns how many there are.
-	models() int
-	// seen returns which models a client took or moved in a sum or round, as its server sees it; nil: it was no choice.
-	seen(client int, v []float64) []int
-	// suits adds to the losses of the models at a row; false when the models are not known.
-	suits(losses []float64, x []float64, y float64) bool
-}
-
-// message is what a server sent a client in a round, or what the client answered.
-type message struct {
-	client int
-	down   bool // the server sent it
-	kind   string
-	round  int // of what the server sent
-	body   []byte
-}
-
-// form is what the vectors of a sum are. With fixed and n alone a vector is the numbers of one model in their order,
-// all of one block, and the server knows none of them.
-type form struct {
-	fixed secagg.Fixed
-	n     int                         // words
-	model int                         // which model they are of: only totals of one are compared with each other
-	block int                         // numbers of a block
-	moves int                         // blocks that one vector has
-	whole func(v []float64) []float64 // puts the n numbers into their places in the model
-	known func(client int) []float64  // what the server sent a client of its vector
+// newLens returns the lens of a job for a server and its clients.
+func newLens(in *evidence.Input, server int) (federated.Lens, error) {
+	if a := in.Clients.Of(in.Contract.Job); a.Lens != nil {
+		return a.Lens(in.Contract, server)
+	}
+	return nil, fmt.Errorf("attacks on clients' vectors do not know %q", in.Contract.Job.Algorithm)
 }
 
 // decode returns the numbers of a vector or total; nil when its words are too few.
-func (f *form) decode(words []byte) []float64 {
-	if f.n == 0 || len(words) < 8*f.n {
+func decode(f *federated.LensForm, words []byte) []float64 {
+	n := f.Sum.N
+	if n == 0 || len(words) < 8*n {
 		return nil
 	}
-	list, values := make([]uint64, f.n), make([]float64, f.n)
+	list, values := make([]uint64, n), make([]float64, n)
 	for i := range list {
 		list[i] = binary.LittleEndian.Uint64(words[8*i:])
 	}
-	f.fixed.Decode(values, list)
-	if f.whole != nil {
-		return f.whole(values)
+	secagg.Fixed{Bits: f.Sum.Bits, Bound: f.Sum.Bound}.Decode(values, list)
+	if f.Whole != nil {
+		return f.Whole(values)
 	}
 	return values
-}
-
-// rebuiltRow is a row, in the units of its stream, and its label, NaN when that does not follow.
-type rebuiltRow struct {
-	x      []float64
-	y      float64
-	proved bool
 }
 
 // gathering reads a transcript of a job over clients with its payloads and puts messages and sums together.
@@ -113,7 +61,7 @@ type gathering struct {
 	front   int   // bytes before a vector's words
 	kinds   map[string]bool
 	class   contract.Class
-	lens    lens
+	lens    federated.Lens
 	blindTo error // why what was read means nothing
 
 	parts map[sumPart][]byte
@@ -224,21 +172,21 @@ func (g *gathering) take(ctx context.Context, rec *transcript.Record) error {
 	case rec.Kind == cohort.KindSurvivors:
 		g.told[rec.Peer] = true
 	default:
-		m := message{client: rec.Peer, kind: rec.Kind, body: body,
-			down: (rec.Type == transcript.TypeSent) == (g.Party == g.server)}
+		m := federated.LensMessage{Client: rec.Peer, Kind: rec.Kind, Body: body,
+			Down: (rec.Type == transcript.TypeSent) == (g.Party == g.server)}
 		if g.Party != g.server {
-			m.client = g.Party
+			m.Client = g.Party
 		}
-		if g.lens == nil || !slices.Contains(g.clients, m.client) {
+		if g.lens == nil || !slices.Contains(g.clients, m.Client) {
 			return nil
 		}
-		if m.down {
+		if m.Down {
 			if err := g.end(ctx); err != nil || len(body) < evidence.RoundHead {
 				return err
 			}
-			m.round, m.body = int(binary.BigEndian.Uint32(body)), body[evidence.RoundHead:]
+			m.Round, m.Body = int(binary.BigEndian.Uint32(body)), body[evidence.RoundHead:]
 		}
-		if err := g.lens.heard(&m); err != nil {
+		if err := g.lens.Heard(&m); err != nil {
 			g.blindTo = errors.Join(g.blindTo, err)
 		}
 	}
@@ -330,10 +278,10 @@ func (g *gathering) end(ctx context.Context) error {
 		return nil
 	}
 	if g.lens != nil {
-		s.form = g.lens.form()
+		s.form = g.lens.Form()
 	}
 	if g.blindness() != nil {
-		s.form = form{n: len(s.total) / 8, model: s.form.model}
+		s.form = federated.LensForm{Sum: federated.Sum{N: len(s.total) / 8}, Model: s.form.Model}
 	}
 	return g.done(ctx, s)
 }

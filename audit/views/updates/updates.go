@@ -1,5 +1,5 @@
 // Package updates attacks what a server of a job over clients saw: the vectors of its clients, their totals, and the
-// models. A lens for each algorithm says what such a vector is made of.
+// models. The lens in an algorithm's entry says what such a vector is made of.
 package updates
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -98,8 +99,8 @@ func Attack(
 // victims collects what the attacks on a server's clients have found.
 type victims struct {
 	*gathering
-	chooser chooser // nil where clients choose nothing
-	models  int     // that they choose among
+	chooser federated.ChoiceLens // nil where clients choose nothing
+	models  int                  // that they choose among
 	ranges  attack.Ranges
 	ranged  bool
 	most    int            // vectors that are attacked
@@ -125,7 +126,7 @@ type victims struct {
 
 // keptTotal is a total with what was known when it opened.
 type keptTotal struct {
-	form    form
+	form    federated.LensForm
 	moved   []float64
 	members []int
 	updates map[int][]float64 // by member, where its rows are known
@@ -137,8 +138,8 @@ func newVictims(g *gathering) *victims {
 	if v.most <= 0 {
 		v.most = evidence.DefaultRows
 	}
-	if c, ok := g.lens.(chooser); ok {
-		v.chooser, v.models = c, c.models()
+	if c, ok := g.lens.(federated.ChoiceLens); ok {
+		v.chooser, v.models = c, c.Models()
 	}
 	for _, s := range g.In.Streams {
 		if s != nil {
@@ -164,7 +165,7 @@ func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
 		return nil, nil
 	}
 	s := v.In.Streams[client]
-	from, to := v.lens.learned(client)
+	from, to := v.lens.Learned(client)
 	from, to = min(max(from, 0), len(s.Inputs)), min(to, len(s.Inputs))
 	return s.Inputs[from:to], s.Labels[from:to]
 }
@@ -172,7 +173,7 @@ func (v *victims) rowsOf(client int) (x [][]float64, y []float64) {
 // take attacks a sum that has ended.
 func (v *victims) take(ctx context.Context, s *gathered) error {
 	if v.blindness() != nil {
-		if total := s.form.decode(s.total); total != nil {
+		if total := decode(&s.form, s.total); total != nil {
 			v.compare(s, total)
 		}
 		return nil
@@ -191,18 +192,18 @@ func (v *victims) take(ctx context.Context, s *gathered) error {
 	if s.total == nil || len(s.members) == 0 {
 		return nil
 	}
-	total := s.form.decode(s.total)
+	total := decode(&s.form, s.total)
 	if total == nil {
 		return nil
 	}
 	if evidence.Protected(v.class) && len(v.totals) < v.most {
 		// Looks for rows in a total: those of clients that alone move a part of it.
-		rows, err := v.lens.rebuild(ctx, s, -1, total)
+		rows, err := v.lens.Rebuild(ctx, &federated.LensVector{Values: total, Clients: s.members, Total: true})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
-			if r.proved {
+			if r.Proved {
 				v.alone++
 			}
 		}
@@ -222,7 +223,7 @@ func (v *victims) take(ctx context.Context, s *gathered) error {
 
 // attackVector attacks one client's vector as if nothing protected it, and the rows in it without masks, for control.
 func (v *victims) attackVector(ctx context.Context, s *gathered, client int, words []byte) error {
-	values := s.form.decode(words)
+	values := decode(&s.form, words)
 	if values == nil {
 		return nil
 	}
@@ -230,14 +231,14 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 		if v.seen[client] == nil {
 			v.seen[client] = make([]float64, v.models)
 		}
-		for _, k := range v.chooser.seen(client, values) {
+		for _, k := range v.chooser.Seen(client, values) {
 			v.seen[client][k]++
 		}
 	}
 	if len(v.vectors) >= v.most {
 		return nil
 	}
-	rows, err := v.lens.rebuild(ctx, s, client, values)
+	rows, err := v.lens.Rebuild(ctx, &federated.LensVector{Values: values, Clients: []int{client}})
 	if err != nil {
 		return err
 	}
@@ -252,31 +253,32 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 	}
 	v.vectors = append(v.vectors, t)
 	for _, r := range rows { // who has a row and its label knows what suits it
-		if r.proved && !math.IsNaN(r.y) {
-			y := min(max(r.y, v.ranges.LabelLow), v.ranges.LabelHigh)
-			v.suit(v.known, client, [][]float64{r.x}, []float64{y})
+		if r.Proved && !math.IsNaN(r.Y) {
+			y := min(max(r.Y, v.ranges.LabelLow), v.ranges.LabelHigh)
+			v.suit(v.known, client, [][]float64{r.X}, []float64{y})
 		}
 	}
 	if !evidence.Protected(v.class) || len(x) == 0 || len(v.plain) >= 256 {
 		return nil
 	}
-	bare := v.lens.update(x[len(x)-1], y[len(y)-1])
+	bare := v.lens.Update(x[len(x)-1], y[len(y)-1])
 	if bare == nil {
 		return nil
 	}
-	block := cmp.Or(s.form.block, len(bare))
+	block := cmp.Or(s.form.Block, len(bare))
 	blocks := len(bare) / block
 	at := len(v.plain) % blocks // a client moves a part of the model
 	for i := range bare {
-		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= cmp.Or(s.form.moves, 1) {
+		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= cmp.Or(s.form.Moves, 1) {
 			bare[i] = 0
 		}
 	}
-	if s.form.known != nil {
-		floats.Add(bare, s.form.known(client))
+	if s.form.Known != nil {
+		floats.Add(bare, s.form.Known(client))
 	}
-	for c, to := range map[int]*[]attack.Trial{client: &v.plain, -1: &v.single} {
-		rows, err := v.lens.rebuild(ctx, &gathered{members: []int{client}}, c, bare)
+	for total, to := range map[bool]*[]attack.Trial{false: &v.plain, true: &v.single} {
+		rows, err := v.lens.Rebuild(ctx,
+			&federated.LensVector{Values: bare, Clients: []int{client}, Total: total, Made: true})
 		if err != nil {
 			return err
 		}
@@ -288,11 +290,11 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 }
 
 // trialOf puts together what was rebuilt and what is true.
-func trialOf(rows []rebuiltRow, x [][]float64, y []float64) attack.Trial {
+func trialOf(rows []federated.LensRow, x [][]float64, y []float64) attack.Trial {
 	t := attack.Trial{Truth: x, Labels: y}
 	for _, r := range rows {
-		t.Rebuilt, t.Guessed = append(t.Rebuilt, r.x), append(t.Guessed, r.y)
-		t.Proved = t.Proved || r.proved
+		t.Rebuilt, t.Guessed = append(t.Rebuilt, r.X), append(t.Guessed, r.Y)
+		t.Proved = t.Proved || r.Proved
 	}
 	return t
 }
@@ -304,7 +306,7 @@ func (v *victims) suit(of map[int][]float64, client int, x [][]float64, y []floa
 	}
 	losses := make([]float64, v.models)
 	for j := range x {
-		if !v.chooser.suits(losses, x[j], y[j]) {
+		if !v.chooser.Suits(losses, x[j], y[j]) {
 			return // not all networks have gone over a link yet
 		}
 	}
@@ -321,16 +323,16 @@ func (v *victims) compare(s *gathered, total []float64) {
 		if v.blindness() != nil {
 			break
 		}
-		if s.form.known != nil {
-			floats.Sub(now.moved, s.form.known(c))
+		if s.form.Known != nil {
+			floats.Sub(now.moved, s.form.Known(c))
 		}
 		if x, y := v.rowsOf(c); len(x) == 1 {
-			now.updates[c] = v.lens.update(x[0], y[0])
+			now.updates[c] = v.lens.Update(x[0], y[0])
 		}
 	}
 	for i := len(v.last) - 1; i >= 0; i-- {
 		before := &v.last[i]
-		if before.form.n != now.form.n || before.form.model != now.form.model || len(before.moved) != len(now.moved) {
+		if before.form.Sum.N != now.form.Sum.N || before.form.Model != now.form.Model || len(before.moved) != len(now.moved) {
 			continue
 		}
 		if slices.Equal(before.members, now.members) {
@@ -348,7 +350,7 @@ func (v *victims) compare(s *gathered, total []float64) {
 			continue
 		}
 		v.apart++
-		if len(v.pairs) >= mostPairs || len(v.pairs)*now.form.n > mostNumbers {
+		if len(v.pairs) >= mostPairs || len(v.pairs)*now.form.Sum.N > mostNumbers {
 			continue
 		}
 		with, without := before, &now
@@ -357,7 +359,7 @@ func (v *victims) compare(s *gathered, total []float64) {
 		}
 		p := attack.TotalPair{Client: client, Update: with.updates[client], Total: with.moved,
 			Difference: slices.Clone(with.moved)}
-		p.Block = cmp.Or(with.form.block, len(p.Update))
+		p.Block = cmp.Or(with.form.Block, len(p.Update))
 		floats.Sub(p.Difference, without.moved)
 		v.pairs = append(v.pairs, p)
 	}

@@ -1,4 +1,4 @@
-package updates
+package ofmsft
 
 import (
 	"context"
@@ -7,77 +7,79 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/nn"
-	"github.com/hanse-project/hanse/algorithms/ofmsft"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
-	"github.com/hanse-project/hanse/secagg"
 )
 
-// ofmsftLens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows.
-// Of a dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
+// lens knows the steps of OFMS-FT: eta_f alpha/q times the gradient of a network, over a client's newest rows. Of a
+// dense first layer the ratio of the gradients of a unit's kernel and its bias is the row.
 //
 // The label follows from the gradient of the last layer: of classes, it alone is negative there. Of numbers it is the
 // network's output less half the gradient over eta_f alpha/q, where q follows from the client's weights, which begin
 // equal and go on by the losses at the rows that were rebuilt: as long as the server rebuilds every row it knows them
 // too.
-type ofmsftLens struct {
-	params   ofmsft.Params
+type lens struct {
+	params   Params
 	job      *contract.Job
-	packings map[int]*ofmsft.Packings
-	versions map[keys.Hash]*ofmsft.Runner // those of the round, and as they are at first
-	first    []*ofmsft.Runner             // by network: as it is at first, nil when it never went over a link
-	now      []*ofmsft.Runner
+	packings map[int]*Packings
+	versions map[keys.Hash]*Runner // those of the round, and as they are at first
+	first    []*Runner             // by network: as it is at first, nil when it never went over a link
+	now      []*Runner
 	hashes   []keys.Hash // of the round
 	model    int         // whose steps are added
-	clients  map[int]*ofmsftClient
+	clients  map[int]*lensClient
 	x        []float32
 }
 
-// ofmsftClient is what the server knows of a client.
-type ofmsftClient struct {
-	weights *ofmsft.Weights
+// lensClient is what the server knows of a client.
+type lensClient struct {
+	weights *Weights
 	stored  []int
 	alpha   int
 	taken   int
 	round   int
-	row     *rebuiltRow // of the round, rebuilt
-	chosen  []int       // in the round, until it is counted
+	row     *federated.LensRow // of the round, rebuilt
+	chosen  []int              // in the round, until it is counted
 }
 
-// newOFMSFTLens prepares for a job's parameters.
-func newOFMSFTLens(p ofmsft.Params, job *contract.Job) *ofmsftLens {
-	k := len(p.Models)
-	return &ofmsftLens{
-		params: p, job: job, packings: make(map[int]*ofmsft.Packings), versions: make(map[keys.Hash]*ofmsft.Runner),
-		first: make([]*ofmsft.Runner, k), now: make([]*ofmsft.Runner, k), hashes: make([]keys.Hash, k),
-		clients: make(map[int]*ofmsftClient),
-		x:       make([]float32, p.Inputs),
+// newLens prepares for a job's parameters.
+func newLens(c *contract.Contract, _ int) (federated.Lens, error) {
+	j, err := newJob(c.Job)
+	if err != nil {
+		return nil, err
 	}
+	p, k := j.Params, len(j.Params.Models)
+	return &lens{
+		params: p, job: c.Job, packings: make(map[int]*Packings), versions: make(map[keys.Hash]*Runner),
+		first: make([]*Runner, k), now: make([]*Runner, k), hashes: make([]keys.Hash, k),
+		clients: make(map[int]*lensClient), x: make([]float32, p.Inputs),
+	}, nil
 }
 
 // of returns what is known of a client.
-func (l *ofmsftLens) of(client int) *ofmsftClient {
+func (l *lens) of(client int) *lensClient {
 	c := l.clients[client]
 	if c == nil {
-		c = &ofmsftClient{weights: ofmsft.NewWeights(len(l.params.Models))}
+		c = &lensClient{weights: NewWeights(len(l.params.Models))}
 		l.clients[client] = c
 	}
 	return c
 }
 
-func (l *ofmsftLens) heard(m *message) error {
-	c, body := l.of(m.client), m.body
-	if !m.down {
+func (l *lens) Heard(m *federated.LensMessage) error {
+	c, body := l.of(m.Client), m.Body
+	if !m.Down {
 		return l.chose(c, m)
 	}
-	switch m.kind {
-	case ofmsft.KindRound:
+	switch m.Kind {
+	case KindRound:
 		if len(body) != len(l.hashes)*len(keys.Hash{}) {
 			return fmt.Errorf("%d bytes of hashes for %d networks", len(body), len(l.hashes))
 		}
-		l.follow(m.client, c)
+		l.follow(m.Client, c)
 		for k := range l.hashes {
 			h := keys.Hash(body[k*len(keys.Hash{}):])
 			if old := l.hashes[k]; old != h && old != l.params.Models[k].Hash {
@@ -86,8 +88,8 @@ func (l *ofmsftLens) heard(m *message) error {
 			l.hashes[k] = h
 			l.know(k)
 		}
-		c.stored, c.alpha, c.row, c.round = nil, 0, nil, m.round
-	case ofmsft.KindModel:
+		c.stored, c.alpha, c.row, c.round = nil, 0, nil, m.Round
+	case KindModel:
 		if len(body) < 2 || int(binary.BigEndian.Uint16(body)) >= len(l.hashes) {
 			return fmt.Errorf("a network of %d bytes has no number", len(body))
 		}
@@ -102,16 +104,16 @@ func (l *ofmsftLens) heard(m *message) error {
 					n.Size(), n.Inputs(), l.params.Models[k].Size, l.params.Inputs)
 			}
 			if n.Hash() == l.hashes[k] {
-				l.versions[n.Hash()] = ofmsft.NewRunner(n)
+				l.versions[n.Hash()] = NewRunner(n)
 			}
 		}
 		l.know(k)
-	case ofmsft.KindTurn:
+	case KindTurn:
 		if len(body) == 4 {
 			c.alpha = int(binary.BigEndian.Uint32(body))
 		}
-		c.taken += l.params.RoundsOf(min(max(m.round, 0), l.params.Uploads()-1))
-	case ofmsft.KindStep:
+		c.taken += l.params.RoundsOf(min(max(m.Round, 0), l.params.Uploads()-1))
+	case KindStep:
 		if len(body) >= 2 {
 			l.model = min(int(binary.BigEndian.Uint16(body)), len(l.hashes)-1)
 		}
@@ -120,7 +122,7 @@ func (l *ofmsftLens) heard(m *message) error {
 }
 
 // know takes the version of a network that the round has, if it is known.
-func (l *ofmsftLens) know(k int) {
+func (l *lens) know(k int) {
 	n := l.versions[l.hashes[k]]
 	if n == nil {
 		return
@@ -132,17 +134,17 @@ func (l *ofmsftLens) know(k int) {
 }
 
 // chose takes a client's answer: a bit for each network that is stored, and one for each that is wanted.
-func (l *ofmsftLens) chose(c *ofmsftClient, m *message) error {
-	if m.kind != ofmsft.KindChoice {
+func (l *lens) chose(c *lensClient, m *federated.LensMessage) error {
+	if m.Kind != KindChoice {
 		return nil
 	}
 	models := len(l.params.Models)
-	if len(m.body) != 2*((models+7)/8) {
-		return fmt.Errorf("a choice of %d bytes among %d networks", len(m.body), models)
+	if len(m.Body) != 2*((models+7)/8) {
+		return fmt.Errorf("a choice of %d bytes among %d networks", len(m.Body), models)
 	}
 	c.stored = nil
 	for k := range models {
-		if m.body[k/8]>>(k%8)&1 == 1 {
+		if m.Body[k/8]>>(k%8)&1 == 1 {
 			c.stored = append(c.stored, k)
 		}
 	}
@@ -151,11 +153,11 @@ func (l *ofmsftLens) chose(c *ofmsftClient, m *message) error {
 }
 
 // follow takes the losses at the row of the round before into what is known of a client's weights.
-func (l *ofmsftLens) follow(client int, c *ofmsftClient) {
-	if c.row == nil || l.params.ScaleRow(l.x, 1, c.row.x) != nil {
+func (l *lens) follow(client int, c *lensClient) {
+	if c.row == nil || l.params.ScaleRow(l.x, 1, c.row.X) != nil {
 		return
 	}
-	y, err := l.params.ScaleLabel(1, min(max(c.row.y, l.params.LabelLow), l.params.LabelHigh))
+	y, err := l.params.ScaleLabel(1, min(max(c.row.Y, l.params.LabelLow), l.params.LabelHigh))
 	if err != nil {
 		return
 	}
@@ -172,7 +174,7 @@ func (l *ofmsftLens) follow(client int, c *ofmsftClient) {
 }
 
 // probability returns with which a client stores a network, as far as its weights are known; 0 when nothing is.
-func (l *ofmsftLens) probability(client, k int) float64 {
+func (l *lens) probability(client, k int) float64 {
 	p := l.packings[client]
 	if p == nil {
 		var err error
@@ -184,19 +186,18 @@ func (l *ofmsftLens) probability(client, k int) float64 {
 	return p.Probability(k, l.of(client).weights.Shares())
 }
 
-func (l *ofmsftLens) form() form {
-	s := ofmsft.StepSum(l.params, l.model, len(l.job.Parties)-1)
-	return form{fixed: secagg.Fixed{Bits: s.Bits, Bound: s.Bound}, n: s.N, model: l.model}
+func (l *lens) Form() federated.LensForm {
+	return federated.LensForm{Sum: StepSum(l.params, l.model, len(l.job.Parties)-1), Model: l.model}
 }
 
-// learned returns the rows of a window: a step is over the newest rows, as many as a window has.
-func (l *ofmsftLens) learned(client int) (from, to int) {
+// Learned returns the rows of a window: a step is over the newest rows, as many as a window has.
+func (l *lens) Learned(client int) (from, to int) {
 	c := l.of(client)
 	rows := l.params.Window + l.params.RoundsOf(min(max(c.round, 0), l.params.Uploads()-1)) - 1
 	return max(0, c.taken-rows), c.taken
 }
 
-func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []float64) ([]rebuiltRow, error) {
+func (l *lens) Rebuild(_ context.Context, v *federated.LensVector) ([]federated.LensRow, error) {
 	n := l.now[l.model]
 	if n == nil {
 		return nil, nil
@@ -206,20 +207,21 @@ func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []flo
 		return nil, nil
 	}
 	units, inputs := layers[0].Units, l.params.Inputs
-	found, err := attack.Dense(attack.DenseGradient{Kernel: v[:inputs*units], Bias: v[inputs*units : (inputs+1)*units]})
+	found, err := attack.Dense(attack.DenseGradient{Kernel: v.Values[:inputs*units],
+		Bias: v.Values[inputs*units : (inputs+1)*units]})
 	if err != nil {
 		return nil, err
 	}
-	var list []rebuiltRow
+	var list []federated.LensRow
 	single := l.params.Window+l.params.RoundsPerUpload == 2
 	for i, f := range found {
-		row := rebuiltRow{x: f.Row, y: math.NaN(), proved: f.Proved && client >= 0 && single}
-		for j := range row.x {
-			row.x[j] *= l.params.InputNorm
+		row := federated.LensRow{X: f.Row, Y: math.NaN(), Proved: f.Proved && !v.Total && single}
+		for j := range row.X {
+			row.X[j] *= l.params.InputNorm
 		}
-		if i == 0 && client >= 0 && single {
-			row.y = l.label(client, n, row.x, v)
-			if c := l.of(client); f.Proved && !math.IsNaN(row.y) && s.vectors != nil { // no control
+		if i == 0 && !v.Total && single {
+			row.Y = l.label(v.Clients[0], n, row.X, v.Values)
+			if c := l.of(v.Clients[0]); f.Proved && !math.IsNaN(row.Y) && !v.Made {
 				c.row = &row
 			}
 		}
@@ -229,12 +231,13 @@ func (l *ofmsftLens) rebuild(_ context.Context, s *gathered, client int, v []flo
 }
 
 // label returns the label of a row that was rebuilt.
-func (l *ofmsftLens) label(client int, n *ofmsft.Runner, x, v []float64) float64 {
+func (l *lens) label(client int, n *Runner, x, v []float64) float64 {
 	if l.params.ScaleRow(l.x, 1, x) != nil {
 		return math.NaN()
 	}
 	if classes := l.params.Classes; classes > 0 {
-		return float64(floatsMin(v[len(v)-classes:]))
+		last := v[len(v)-classes:]
+		return float64(slices.Index(last, slices.Min(last)))
 	}
 	c := l.of(client)
 	weight := 1 / l.probability(client, l.model)
@@ -249,11 +252,8 @@ func (l *ofmsftLens) label(client int, n *ofmsft.Runner, x, v []float64) float64
 	return l.params.LabelLow + y*(l.params.LabelHigh-l.params.LabelLow)
 }
 
-// floatsMin returns where the smallest value is.
-func floatsMin(list []float64) int { return slices.Index(list, slices.Min(list)) }
-
-// update returns the gradient of the network whose steps are added.
-func (l *ofmsftLens) update(x []float64, y float64) []float64 {
+// Update returns the gradient of the network whose steps are added.
+func (l *lens) Update(x []float64, y float64) []float64 {
 	n := l.now[l.model]
 	label, err := l.params.ScaleLabel(1, y)
 	if n == nil || err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
@@ -267,17 +267,17 @@ func (l *ofmsftLens) update(x []float64, y float64) []float64 {
 	return v
 }
 
-func (l *ofmsftLens) models() int { return len(l.params.Models) }
+func (l *lens) Models() int { return len(l.params.Models) }
 
-// seen returns what the client stores: a choice is said once a round, before any vector.
-func (l *ofmsftLens) seen(client int, _ []float64) []int {
+// Seen returns what the client stores: a choice is said once a round, before any vector.
+func (l *lens) Seen(client int, _ []float64) []int {
 	c := l.of(client)
 	list := c.chosen
 	c.chosen = nil
 	return list
 }
 
-func (l *ofmsftLens) suits(losses []float64, x []float64, y float64) bool {
+func (l *lens) Suits(losses []float64, x []float64, y float64) bool {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
 		return false
@@ -291,8 +291,8 @@ func (l *ofmsftLens) suits(losses []float64, x []float64, y float64) bool {
 	return true
 }
 
-// loss is the mean over the networks that went over a link.
-func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
+// Loss is the mean over the networks that went over a link.
+func (l *lens) Loss(last bool, x []float64, y float64) (float64, bool) {
 	label, err := l.params.ScaleLabel(1, y)
 	if err != nil || l.params.ScaleRow(l.x, 1, x) != nil {
 		return 0, false
@@ -310,9 +310,9 @@ func (l *ofmsftLens) loss(last bool, x []float64, y float64) (float64, bool) {
 	return sum / float64(max(n, 1)), n > 0
 }
 
-// tangent returns the derivatives of the smallest network's loss, by which one step of so much would lower
+// Tangent returns the derivatives of the smallest network's loss, by which one step of so much would lower
 // it by one.
-func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
+func (l *lens) Tangent(x []float64, y float64) ([]float64, float64) {
 	smallest := -1
 	for k, n := range l.now {
 		if n != nil && (smallest < 0 || l.params.Models[k].Size < l.params.Models[smallest].Size) {
@@ -325,5 +325,5 @@ func (l *ofmsftLens) tangent(x []float64, y float64) ([]float64, float64) {
 	before := l.model
 	l.model = smallest
 	defer func() { l.model = before }()
-	return l.update(x, y), 1
+	return l.Update(x, y), 1
 }
