@@ -54,12 +54,13 @@ type LensMessage struct {
 // LensForm is what the vectors of a sum are. With Sum alone a vector is the numbers of one model in their order, all of
 // one block, and the server knows none of them.
 type LensForm struct {
-	Sum   Sum                         // whose vectors they are
-	Model int                         // which model they are of: only totals of one are compared with each other
-	Block int                         // numbers of a block; 0: all of them
-	Moves int                         // blocks that one vector has; 0: one
-	Whole func(v []float64) []float64 // puts the Sum.N numbers into their places in the model; nil: they are there
-	Known func(client int) []float64  // what the server sent a client of its vector, as long as it; nil: nothing
+	Sum    Sum                         // whose vectors they are
+	Model  int                         // which model they are of: only totals of one are compared with each other
+	Block  int                         // numbers of a block; 0: all of them
+	Moves  int                         // blocks that one vector has; 0: one
+	Factor float64                     // by which a vector has what Update returns; 0: any, which tells no label
+	Whole  func(v []float64) []float64 // puts the Sum.N numbers into their places in the model; nil: they are there
+	Known  func(client int) []float64  // what the server sent a client of its vector, as long as it; nil: nothing
 }
 
 // LensVector is a client's vector, or a total of some, decoded as if nothing protected it.
@@ -72,7 +73,7 @@ type LensVector struct {
 
 // LensRow is a row that was rebuilt, in the units of its stream.
 type LensRow struct {
-	X      []float64 // one number for each column
+	X      []float64 // one number for each column; nil: the label alone follows
 	Y      float64   // its label, NaN when that does not follow
 	Proved bool      // that it is right: it explains its vector to the last digits
 }

@@ -206,9 +206,8 @@ func (l *lens) Rebuild(_ context.Context, v *federated.LensVector) ([]federated.
 	if layers[0].Kind != nn.Dense {
 		return nil, nil
 	}
-	units, inputs := layers[0].Units, l.params.Inputs
-	found, err := attack.Dense(attack.DenseGradient{Kernel: v.Values[:inputs*units],
-		Bias: v.Values[inputs*units : (inputs+1)*units]})
+	units, kernel := layers[0].Units, layers[0].Units*l.params.Inputs
+	found, err := attack.Dense(attack.DenseGradient{Kernel: v.Values[:kernel], Bias: v.Values[kernel : kernel+units]})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 // Trial is one vector that an attack was tried on: what it has rebuilt, and the rows that are really in the vector.
 type Trial struct {
 	Rebuilt [][]float64 // rows that were rebuilt, the likeliest first; empty: none
-	Guessed []float64   // the label that was rebuilt with each, NaN for none; nil: none at all
+	Guessed []float64   // the label that was rebuilt with each, NaN for none; nil: none at all; of no row: it alone was
 	Proved  bool        // the attacker knows that the first is right
 	Truth   [][]float64 // the rows in the vector
 	Labels  []float64   // of Truth

@@ -33,6 +33,9 @@ func algorithm() *federated.Algorithm {
 			}
 			return &job{j, label, int(rounds)}, nil
 		},
+		Lens: func(c *contract.Contract, _ int) (federated.Lens, error) {
+			return &lens{&job{of: c.Job}, make(map[int]int)}, nil
+		},
 		Summed: func(j *contract.Job, server string) (clients float64, beside string) {
 			return float64(len(j.ClientsOf(j.Index(server)))), ""
 		},
@@ -190,4 +193,18 @@ func (c *client) Take(ctx context.Context, m federated.Message) (federated.Step,
 		Predict: func([]float64) (float64, error) { return c.state.Mean, nil },
 		Learn:   func(_ int, _, y float64) error { s.Vector[0] = y; return nil },
 	})
+}
+
+// lens is what an auditor knows of a client's vector: it is the label of its newest row.
+type lens struct {
+	*job
+	rows map[int]int // by client: learned
+}
+
+func (l *lens) Heard(m *federated.LensMessage) error    { l.rows[m.Client]++; return nil } // a round's mean
+func (l *lens) Form() federated.LensForm                { return federated.LensForm{Sum: l.sum(), Factor: 1} }
+func (l *lens) Learned(client int) (from, to int)       { return l.rows[client] - 1, l.rows[client] }
+func (l *lens) Update(_ []float64, y float64) []float64 { return []float64{y} }
+func (l *lens) Rebuild(_ context.Context, v *federated.LensVector) ([]federated.LensRow, error) {
+	return []federated.LensRow{{Y: v.Values[0] / float64(len(v.Clients))}}, nil
 }

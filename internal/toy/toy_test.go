@@ -53,7 +53,6 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 	policy := &consent.Policy{Format: consent.Format, Tables: []consent.Table{{Name: "train", Labels: []string{"y"}}},
 		Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: []string{contract.TaskTrain}})}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
 	var nodes []*node.Node
 	var running, done sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
@@ -70,7 +69,6 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 		}
 		table := filepath.Join(dir, name+".csv")
 		must(t, os.WriteFile(table, []byte(rows), 0o600))
-		done.Add(1)
 		n, err := node.New(node.Config{
 			Key: f.Keys[i], Charter: charter, Transport: f.Transport(f.IDs[i]), Dir: filepath.Join(dir, name), Policy: policy,
 			Tables: map[string]jobs.TableSpec{"train": {Path: table}}, Clients: list, Workers: 1,
@@ -84,84 +82,89 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 		nodes = append(nodes, n)
 		running.Go(func() { n.Run(ctx) })
 	}
-	c, err := nodes[0].Prepare(ctx, []byte(`format = "hanse-job-v1"
+	// The server learns the labels' sums, or each label.
+	for privacy, labels := range map[string]int64{keys.PrivacyMasked: rounds, keys.PrivacyPublished: 3 * rounds} {
+		done.Add(len(f.Names))
+		c, err := nodes[0].Prepare(ctx, []byte(`format = "hanse-job-v1"
 name = "average"
 algorithm = "mean"
 task = "train"
 parties = ["office", "north", "south", "west"]
 servers = ["office"]
-privacy = "masked"
+privacy = "`+privacy+`"
 record = "full"
 [parameters]
 label = "y"
 rounds = `+fmt.Sprint(rounds)), nil)
-	must(t, err)
-	report, err := nodes[0].Launch(ctx, c.Hash(), nil)
-	must(t, err)
-	done.Wait()
-	if report.Online.Rounds != rounds || report.Online.Clients != 3 {
-		t.Errorf("report %+v", report.Online)
-	}
-	sent, forecast := report.BytesOut, report.Forecast.Forecast.Sent
-	if forecast.Fixed < 1 || sent < forecast.Fixed || sent > forecast.Most {
-		t.Errorf("the server sent %d bytes, forecast %s", sent, forecast)
-	}
-	listed := func(kind string, count int64) {
-		if !slices.ContainsFunc(c.Operations, func(o contract.Operation) bool { return o.Kind == kind && o.Count == count }) {
-			t.Errorf("the contract lists no %d operations of %s: %+v", count, kind, c.Operations)
-		}
-	}
-	listed(kindMean, rounds)
-	listed(kindLabels, rounds)
-
-	// The models, and what the clients predicted on the way.
-	request := auditing.Request{Told: io.Discard}
-	for i, name := range f.Names {
-		folder := filepath.Join(dir, name, "jobs", c.Hash().String())
-		request.Given = append(request.Given, filepath.Join(folder, node.TranscriptFile))
-		data, err := vault.ReadFile(filepath.Join(folder, federated.ModelSlot), c.Hash())
 		must(t, err)
-		m, err := clients.DecodeModel(list, c, name, data)
+		report, err := nodes[0].Launch(ctx, c.Hash(), nil)
 		must(t, err)
-		if i == 0 {
-			continue
+		done.Wait()
+		if report.Online.Rounds != rounds || report.Online.Clients != 3 {
+			t.Errorf("report %+v", report.Online)
 		}
-		of := func(round int) float64 { return sum[round] / float64(3*max(round, 1)) }
-		p, err := m.Predict(1, []float64{7})
-		if err != nil || math.Abs(p.Value-of(rounds-1)) > 1e-12 || m.Round() != rounds || m.Columns()[0] != "u" {
-			t.Errorf("%s: %v after %d rounds, %v; want %v", name, p.Value, m.Round(), err, of(rounds-1))
+		sent, forecast := report.BytesOut, report.Forecast.Forecast.Sent
+		if forecast.Fixed < 1 || sent < forecast.Fixed || sent > forecast.Most {
+			t.Errorf("the server sent %d bytes, forecast %s", sent, forecast)
 		}
-		text, err := os.ReadFile(filepath.Join(folder, "predictions.csv"))
-		must(t, err)
-		lines := strings.Fields(string(text))
-		if len(lines) != 1+rounds {
-			t.Fatalf("%s predicted %q", name, lines)
-		}
-		for r, line := range lines[1:] {
-			var row int
-			var got float64
-			if _, err := fmt.Sscanf(line, "%d,%g", &row, &got); err != nil || row != r+1 || math.Abs(got-of(r)) > 1e-12 {
-				t.Errorf("%s: %s, %v; want %v", name, line, err, of(r))
+		for _, of := range []string{kindMean, kindLabels} {
+			if !slices.ContainsFunc(c.Operations, func(o contract.Operation) bool { return o.Kind == of && o.Count == rounds }) {
+				t.Errorf("the contract lists no %d operations of %s: %+v", rounds, of, c.Operations)
 			}
 		}
-	}
 
-	in, err := auditing.Read(request)
-	must(t, err)
-	in.Clients = list
-	r, err := audit.Run(ctx, in)
-	must(t, err)
-	if r.Verdict != finding.Disclosed {
-		t.Errorf("%s: %s", r.Verdict, r.Summary)
-	}
-	for _, check := range r.Checks {
-		if check.Verdict == finding.Failed || check.Verdict == finding.Skipped {
-			t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
+		// The models, and what the clients predicted on the way.
+		request := auditing.Request{Told: io.Discard}
+		for i, name := range f.Names {
+			folder := filepath.Join(dir, name, "jobs", c.Hash().String())
+			request.Given = append(request.Given, filepath.Join(folder, node.TranscriptFile))
+			data, err := vault.ReadFile(filepath.Join(folder, federated.ModelSlot), c.Hash())
+			must(t, err)
+			m, err := clients.DecodeModel(list, c, name, data)
+			must(t, err)
+			if i == 0 {
+				continue
+			}
+			request.Data = append(request.Data, name+"="+filepath.Join(dir, name+".csv"))
+			of := func(round int) float64 { return sum[round] / float64(3*max(round, 1)) }
+			p, err := m.Predict(1, []float64{7})
+			if err != nil || math.Abs(p.Value-of(rounds-1)) > 1e-12 || m.Round() != rounds || m.Columns()[0] != "u" {
+				t.Errorf("%s: %v after %d rounds, %v; want %v", name, p.Value, m.Round(), err, of(rounds-1))
+			}
+			text, err := os.ReadFile(filepath.Join(folder, "predictions.csv"))
+			must(t, err)
+			lines := strings.Fields(string(text))
+			if len(lines) != 1+rounds {
+				t.Fatalf("%s predicted %q", name, lines)
+			}
+			for r, line := range lines[1:] {
+				var row int
+				var got float64
+				if _, err := fmt.Sscanf(line, "%d,%g", &row, &got); err != nil || row != r+1 || math.Abs(got-of(r)) > 1e-12 {
+					t.Errorf("%s: %s, %v; want %v", name, line, err, of(r))
+				}
+			}
 		}
-	}
-	for _, l := range r.Ledger {
-		if l.Count != l.Declared || l.Count != rounds || l.Unread {
-			t.Errorf("%s learned %d %s, declared are %d", l.Party, l.Count, l.Kind, l.Declared)
+
+		in, err := auditing.Read(request)
+		must(t, err)
+		in.Clients = list
+		r, err := audit.Run(ctx, in)
+		must(t, err)
+		want := map[bool][2]finding.Verdict{false: {finding.Disclosed, finding.Clean}, true: {finding.Leak, finding.Leak}}
+		a, each := r.Attacks[0], privacy == keys.PrivacyPublished // label is read, to a hundredth
+		if got := [2]finding.Verdict{r.Verdict, a.Verdict}; got != want[each] || a.Labels == nil || (*a.Labels == 1) != each {
+			t.Errorf("%s: %s: %s; %s", privacy, got, r.Summary, a.Detail)
+		}
+		for _, check := range r.Checks {
+			if check.Verdict == finding.Failed || check.Verdict == finding.Skipped && check.Name != "tables" {
+				t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
+			}
+		}
+		for _, l := range r.Ledger {
+			if l.Count != l.Declared || l.Count != map[string]int64{kindMean: rounds, kindLabels: labels}[l.Kind] || l.Unread {
+				t.Errorf("%s learned %d %s, declared are %d", l.Party, l.Count, l.Kind, l.Declared)
+			}
 		}
 	}
 }

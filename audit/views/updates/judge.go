@@ -133,14 +133,18 @@ func (v *victims) judgeProtected(a *finding.Attack, r *attack.RowScore, plain []
 		a.Detail = "proves nothing: there are too few rows for a control"
 		return
 	}
-	a.ControlShare = &control.Share
+	share, alone := control.Share, func(t attack.Trial) bool { return t.Rebuilt == nil && t.Guessed != nil }
+	if slices.ContainsFunc(plain, alone) { // labels are, without their rows
+		share = control.LabelShare
+	}
+	a.ControlShare = &share
 	a.Verdict = finding.Clean
 	a.Detail = fmt.Sprintf("nothing was rebuilt of single clients' rows: %s; the same attack on the same rows, each "+
-		"alone and without protection, rebuilds %.1f %%", figures(r), 100*control.Share)
-	if control.Share < attack.ControlShare {
+		"alone and without protection, rebuilds %.1f %%", figures(r), 100*share)
+	if share < attack.ControlShare {
 		a.Verdict = finding.Skipped
 		a.Detail = fmt.Sprintf("proves nothing: not even of rows alone and without protection would it rebuild more than "+
-			"%.1f %%", 100*control.Share)
+			"%.1f %%", 100*share)
 	}
 }
 
@@ -310,7 +314,12 @@ func (v *victims) membership() finding.Attack {
 		a.Detail = needsStreams
 		return a
 	}
-	m, unknown := v.asked()
+	model, ok := v.lens.(federated.ModelLens)
+	if !ok {
+		a.Detail = "not tried: nothing is known of the algorithm's models"
+		return a
+	}
+	m, unknown := v.asked(model)
 	switch members, others := len(m.Members.After), len(m.Others.After); {
 	case unknown:
 		a.Detail = "not tried: the models did not come, or not as they were at first"
@@ -345,11 +354,7 @@ func (v *victims) membership() finding.Attack {
 }
 
 // asked collects rows that were learned and such that were not, from the streams given.
-func (v *victims) asked() (m attack.Membership, unknown bool) {
-	model, ok := v.lens.(federated.ModelLens)
-	if !ok {
-		return m, true
-	}
+func (v *victims) asked(model federated.ModelLens) (m attack.Membership, unknown bool) {
 	taken := 0 // where nothing is known of a client it has learned as many rows as the one that is audited
 	total := 0
 	for _, c := range v.clients {

@@ -269,7 +269,7 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 	blocks := len(bare) / block
 	at := len(v.plain) % blocks // a client moves a part of the model
 	for i := range bare {
-		if bare[i] *= -0.05; (i/block-at+blocks)%blocks >= cmp.Or(s.form.Moves, 1) {
+		if bare[i] *= cmp.Or(s.form.Factor, -0.05); (i/block-at+blocks)%blocks >= cmp.Or(s.form.Moves, 1) {
 			bare[i] = 0
 		}
 	}
@@ -293,8 +293,10 @@ func (v *victims) attackVector(ctx context.Context, s *gathered, client int, wor
 func trialOf(rows []federated.LensRow, x [][]float64, y []float64) attack.Trial {
 	t := attack.Trial{Truth: x, Labels: y}
 	for _, r := range rows {
-		t.Rebuilt, t.Guessed = append(t.Rebuilt, r.X), append(t.Guessed, r.Y)
-		t.Proved = t.Proved || r.Proved
+		if r.X != nil {
+			t.Rebuilt = append(t.Rebuilt, r.X)
+		}
+		t.Guessed, t.Proved = append(t.Guessed, r.Y), t.Proved || r.Proved
 	}
 	return t
 }
