@@ -21,7 +21,7 @@ type Algorithm struct {
 	// Warnings says what is doubtful by public numbers alone; nil: nothing.
 	Warnings func(job *contract.Job) []string
 	// Summed returns how many clients have a part in the totals that a server learns, at most or about, and a sentence on
-	// what of a single one is in them all the same, with a blank before it; empty: nothing.
+	// what of a single one is in them all the same, with a blank before it; empty: nothing. nil: a total may be of one.
 	Summed func(job *contract.Job, server string) (clients float64, beside string)
 	// Given reports whether a job starts from models that are one party's alone, so that it cannot be rehearsed; nil: none
 	// does.

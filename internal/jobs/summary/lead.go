@@ -215,7 +215,10 @@ func clientsLead(c *contract.Contract, party string, k Known) Lead {
 	if slices.ContainsFunc(c.Openings, func(o contract.Opening) bool { return o.To != party && o.To != server }) {
 		others = "; the other parties get models made of them"
 	}
-	n, beside := k.Clients.Of(j).Summed(j, server)
+	n, beside := 1., "" // of an algorithm of which nothing is known
+	if summed := k.Clients.Of(j).Summed; summed != nil {
+		n, beside = summed(j, server)
+	}
 	fewest := int(math.Ceil(min(float64(max(k.Least, j.MinContributors, 2)), n)))
 	if fewest < few {
 		return Lead{fmt.Sprintf("%s will be able to rebuild your rows: it learns totals of as few as %s%s.", server,

@@ -81,18 +81,21 @@ func TestTheFirstSentenceSaysWhatOthersLearn(t *testing.T) {
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("with what the ledger knows it begins with %+v", got)
 	}
-	bins := *all["glm-points"]
-	bins.Openings = slices.Clone(bins.Openings)
+	bins := all["glm-points"]
 	for i := range bins.Openings {
 		bins.Openings[i].Count *= 2
 	}
-	if got := LeadOf(&bins, "bank", Known{}); got.Exposure != Rebuilt {
+	if got := LeadOf(bins, "bank", Known{}); got.Exposure != Rebuilt {
 		t.Errorf("with as many bins as a quarter of the rows it begins with %+v", got)
 	}
 	told.Entropy = 9
 	want = Lead{"bank will learn 10 bits of each of 40 people, enough for all cells (numbers to an eighth): your columns have about 9" + two, Rebuilt}
 	if got := LeadOf(all["sealed-square-predict"], "telco", Known{Told: told}); got != want {
 		t.Errorf("of few bits it begins with %+v", got)
+	}
+	all["ofmsft-masked"].Job.Algorithm = "other"
+	if got := LeadOf(all["ofmsft-masked"], "telco", Known{Least: 3}); got.Exposure != Rebuilt {
+		t.Errorf("of an algorithm that is not known it begins with %+v", got)
 	}
 }
 
