@@ -21,7 +21,7 @@ type Step struct {
 	Where    string    // the party and the round, as errors begin
 	Progress Progress  // of the round that is learned; Round 0: none is yet
 	Save     bool      // the state, before anything leaves
-	Keep     bool      // the model, though Keeps does not say so
+	Keep     bool      // the model, though it is not its time yet
 	Vector   []float64 // to add; nil: none
 	Sum      Sum       // that it is for
 	Of       string    // what is added, for errors
@@ -44,7 +44,7 @@ type Attendance struct {
 //
 // The state is saved before anything leaves, so that nothing leaves twice: a client that is killed and returns goes on
 // from there. Rows number on over all sessions; those learned before are passed over if they come again. The model is
-// kept as Keeps says and when the part ends, for whatever reason.
+// kept after each sixteenth part of the job, and when the part ends, for whatever reason.
 func RunClient(ctx context.Context, a *Attendance, p ClientPart) error {
 	err := Resume(ctx, a.Vault, ClientSlot, p)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *Attendance) follow(ctx context.Context, p ClientPart, s *Step) error {
 		}
 	}
 	learned := s.Progress.Round > 0
-	if learned && (s.Keep || Keeps(s.Progress.Round, s.Progress.Rounds)) {
+	if learned && (s.Keep || keeps(s.Progress.Round, s.Progress.Rounds)) {
 		if err := a.keep(p); err != nil {
 			return err
 		}

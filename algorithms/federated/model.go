@@ -6,16 +6,16 @@ import (
 	"github.com/hanse-project/hanse/algorithms/portable"
 )
 
-// ModelSlot is where a party of any algorithm over clients keeps in its vault what it ends with: a client when Keeps
-// says so and when its part ends, a server after the last round.
+// ModelSlot is where a party of any algorithm over clients keeps in its vault what it ends with: a client as RunClient
+// says, a server after the last round.
 const ModelSlot = "model"
 
 // keptTimes is how often a client keeps its model in the course of a job.
 const keptTimes = 16
 
-// Keeps reports whether a client keeps its model after a round, counted from 1: after each sixteenth part of a job and
+// keeps reports whether a client keeps its model after a round, counted from 1: after each sixteenth part of a job and
 // after the last round. A client that is killed and does not come back before the job is done has the one kept last.
-func Keeps(round, rounds int) bool {
+func keeps(round, rounds int) bool {
 	return round%max(1, rounds/keptTimes) == 0 || round == rounds
 }
 

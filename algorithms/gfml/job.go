@@ -46,7 +46,7 @@ func Algorithm() *federated.Algorithm {
 
 // Job is a job of GFML. It implements federated.Job.
 type Job struct {
-	Plan  *Plan
+	plan  *Plan
 	job   *contract.Job
 	least int // the fewest clients in a total that opens
 }
@@ -69,7 +69,7 @@ func planOf(job *contract.Job) (*Plan, error) {
 
 // Stream implements federated.Job.
 func (j *Job) Stream() (label string, inputs []string) {
-	return j.Plan.params.Label, j.Plan.params.Columns
+	return j.plan.params.Label, j.plan.params.Columns
 }
 
 // Brings implements federated.Job: servers have no tables.
@@ -77,7 +77,7 @@ func (j *Job) Brings(federated.Folder) (columns int, err error) { return 0, nil 
 
 // Disclose implements federated.Job.
 func (j *Job) Disclose([]contract.Facts) (federated.Disclosure, error) {
-	return j.Plan.Disclose(federated.ModeOf(j.job))
+	return j.plan.Disclose(federated.ModeOf(j.job))
 }
 
 // places returns the number of a party's server, and its own there; -1 of a server.
@@ -90,7 +90,7 @@ func (j *Job) places(self int) (server, client int) {
 func (j *Job) Serve(ctx context.Context, s *federated.Session) error {
 	server, _ := j.places(s.Self)
 	part := &ServerPart{
-		Plan: j.Plan, Server: server, Privacy: federated.ModeOf(j.job), Least: j.least, Network: s.Server,
+		Plan: j.plan, Server: server, Privacy: federated.ModeOf(j.job), Least: j.least, Network: s.Server,
 		Neighbours: s.Server, Vault: s.Vault, Report: s.Report, Warn: s.Warn,
 	}
 	d, err := j.Disclose(nil)
@@ -109,13 +109,13 @@ func (j *Job) RunClient(ctx context.Context, s *federated.Session) error {
 	if err != nil {
 		return err
 	}
-	ahead, err := rows.Ahead(ctx, j.Plan.RowsAhead())
+	ahead, err := rows.Ahead(ctx, j.plan.RowsAhead())
 	if err != nil {
 		return err
 	}
 	server, client := j.places(s.Self)
 	return RunClient(ctx, &ClientPart{
-		Plan: j.Plan, Server: server, Client: client, Privacy: federated.ModeOf(j.job), Least: j.least,
+		Plan: j.plan, Server: server, Client: client, Privacy: federated.ModeOf(j.job), Least: j.least,
 		Network: s.Client, Rows: rows, Vault: s.Vault, Ahead: ahead, Report: s.Report, Warn: s.Warn,
 	})
 }
@@ -124,7 +124,7 @@ func (j *Job) RunClient(ctx context.Context, s *federated.Session) error {
 func (j *Job) Model(_ *contract.Contract, self int, data []byte) (federated.Model, error) {
 	server, client := j.places(self)
 	if j.job.Serves(self) {
-		return j.Plan.DecodeServerModel(server, data)
+		return j.plan.DecodeServerModel(server, data)
 	}
-	return j.Plan.DecodeModel(server, client, data)
+	return j.plan.DecodeModel(server, client, data)
 }

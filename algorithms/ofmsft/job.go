@@ -38,7 +38,7 @@ func Algorithm() *federated.Algorithm {
 
 // Job is a job of OFMS-FT. It implements federated.Job.
 type Job struct {
-	Params Params
+	params Params
 	job    *contract.Job
 }
 
@@ -53,28 +53,28 @@ func newJob(job *contract.Job) (*Job, error) {
 }
 
 // Stream implements federated.Job.
-func (j *Job) Stream() (label string, inputs []string) { return j.Params.Label, nil }
+func (j *Job) Stream() (label string, inputs []string) { return j.params.Label, nil }
 
 // Brings implements federated.Job: the server's columns are the inputs of its networks.
 func (j *Job) Brings(table federated.Folder) (columns int, err error) {
 	_, err = j.listed(table)
-	return j.Params.Inputs, err
+	return j.params.Inputs, err
 }
 
 // clients names the job's clients, in the order in which its server numbers them.
 func (j *Job) clients() []string {
-	return slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.Params.Server })
+	return slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.params.Server })
 }
 
 // Disclose implements federated.Job.
 func (j *Job) Disclose(all []contract.Facts) (federated.Disclosure, error) {
 	for _, f := range all {
-		if f.Role == federated.RoleClient && f.Columns != j.Params.Inputs {
+		if f.Role == federated.RoleClient && f.Columns != j.params.Inputs {
 			return federated.Disclosure{}, fmt.Errorf("job %q: %s has %d input columns, the models have %d inputs", j.job.Name,
-				f.Name, f.Columns, j.Params.Inputs)
+				f.Name, f.Columns, j.params.Inputs)
 		}
 	}
-	return Disclose(j.Params, federated.ModeOf(j.job), j.clients())
+	return Disclose(j.params, federated.ModeOf(j.job), j.clients())
 }
 
 // Serve implements federated.Job.
@@ -84,7 +84,7 @@ func (j *Job) Serve(ctx context.Context, s *federated.Session) error {
 		return err
 	}
 	return Serve(ctx, &ServerPart{
-		Params: j.Params, Networks: networks, Names: j.clients(), Least: s.Least, Network: s.Server, Vault: s.Vault,
+		Params: j.params, Networks: networks, Names: j.clients(), Least: s.Least, Network: s.Server, Vault: s.Vault,
 		Report: s.Report,
 	})
 }
@@ -100,14 +100,14 @@ func (j *Job) RunClient(ctx context.Context, s *federated.Session) error {
 		return err
 	}
 	return RunClient(ctx, &ClientPart{
-		Name: j.job.Parties[s.Self], Params: j.Params, Clients: len(j.job.Parties) - 1, Network: s.Client, Rows: rows,
+		Name: j.job.Parties[s.Self], Params: j.params, Clients: len(j.job.Parties) - 1, Network: s.Client, Rows: rows,
 		Vault: s.Vault, Cache: cache, Columns: rows.Columns(), Report: s.Report,
 	})
 }
 
 // Model implements federated.Job.
 func (j *Job) Model(_ *contract.Contract, self int, data []byte) (federated.Model, error) {
-	return DecodeMixture(j.Params, j.job.Serves(self), data)
+	return DecodeMixture(j.params, j.job.Serves(self), data)
 }
 
 // networksOf reads the networks that a server's node holds for a job: its table is a folder of them, and they come
@@ -145,7 +145,7 @@ func (j *Job) listed(table federated.Folder) ([]*nn.Network, error) {
 		return nil, err
 	}
 	var networks []*nn.Network
-	for _, m := range j.Params.Models {
+	for _, m := range j.params.Models {
 		k := slices.Index(names, m.Name)
 		if k < 0 {
 			return nil, fmt.Errorf("table %q has no network %q, which the job lists", j.job.Table, m.Name)

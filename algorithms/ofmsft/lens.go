@@ -51,7 +51,7 @@ func newLens(c *contract.Contract, _ int) (federated.Lens, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, k := j.Params, len(j.Params.Models)
+	p, k := j.params, len(j.params.Models)
 	return &lens{
 		params: p, job: c.Job, packings: make(map[int]*Packings), versions: make(map[keys.Hash]*Runner),
 		first: make([]*Runner, k), now: make([]*Runner, k), hashes: make([]keys.Hash, k),

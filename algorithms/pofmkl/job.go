@@ -27,7 +27,7 @@ func Algorithm() *federated.Algorithm {
 			if err != nil {
 				return nil // it is no contract
 			}
-			if w := j.Params.StepWarning(len(job.Parties) - len(job.Servers)); w != "" {
+			if w := j.params.StepWarning(len(job.Parties) - len(job.Servers)); w != "" {
 				return []string{w}
 			}
 			return nil
@@ -38,17 +38,17 @@ func Algorithm() *federated.Algorithm {
 			if err != nil {
 				return 0, "" // it is no contract
 			}
-			if !j.Params.CommonBin {
+			if !j.params.CommonBin {
 				beside = " A part of a total may be one client's, without its name."
 			}
-			return j.Params.Contributors(len(job.ClientsOf(job.Index(server)))), beside
+			return j.params.Contributors(len(job.ClientsOf(job.Index(server)))), beside
 		},
 	}
 }
 
 // Job is a job of POF-MKL. It implements federated.Job.
 type Job struct {
-	Params Params
+	params Params
 	job    *contract.Job
 }
 
@@ -63,15 +63,15 @@ func newJob(job *contract.Job) (*Job, error) {
 }
 
 // Stream implements federated.Job.
-func (j *Job) Stream() (label string, inputs []string) { return j.Params.Label, nil }
+func (j *Job) Stream() (label string, inputs []string) { return j.params.Label, nil }
 
 // Brings implements federated.Job: the server has no table.
 func (j *Job) Brings(federated.Folder) (columns int, err error) { return 0, nil }
 
 // Disclose implements federated.Job.
 func (j *Job) Disclose([]contract.Facts) (federated.Disclosure, error) {
-	clients := slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.Params.Server })
-	return Disclose(j.Params, federated.ModeOf(j.job), clients)
+	clients := slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.params.Server })
+	return Disclose(j.params, federated.ModeOf(j.job), clients)
 }
 
 // dictionary makes the kernels. The inputs are named by their numbers, since their names are the clients' own.
@@ -81,7 +81,7 @@ func (j *Job) dictionary(c *contract.Contract) (*Dictionary, error) {
 	for i := 0; client >= 0 && i < c.Parties[client].Columns; i++ {
 		names = append(names, fmt.Sprintf("x%d", i+1))
 	}
-	return NewDictionary(j.Params, names)
+	return NewDictionary(j.params, names)
 }
 
 // Serve implements federated.Job.
@@ -100,9 +100,9 @@ func (j *Job) RunClient(ctx context.Context, s *federated.Session) error {
 		return err
 	}
 	var weights []byte // what this client kept of the earlier job that the parameters name, if they do
-	if j.Params.WeightsFrom != "" {
+	if j.params.WeightsFrom != "" {
 		var h keys.Hash
-		if err = h.UnmarshalText([]byte(j.Params.WeightsFrom)); err == nil {
+		if err = h.UnmarshalText([]byte(j.params.WeightsFrom)); err == nil {
 			weights, err = s.Earlier(h)
 		}
 		if err != nil {

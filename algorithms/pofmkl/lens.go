@@ -38,7 +38,7 @@ func newLens(c *contract.Contract, server int) (federated.Lens, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := j.Params
+	p := j.params
 	if p.Words() > mostWords {
 		return nil, fmt.Errorf("attacks work on vectors of at most %d numbers, the job's have %d", mostWords, p.Words())
 	}
