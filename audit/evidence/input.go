@@ -20,7 +20,7 @@ import (
 // Input is what an audit reads.
 type Input struct {
 	Contract *contract.Contract
-	Clients  registry.Clients // the algorithms over clients that are known
+	Clients  registry.Clients // the algorithms over clients that are known; nil: those of this program
 	// Charter is the one the job was agreed under; nil when the auditor does not have it.
 	Charter *keys.SignedCharter
 	// NoCharter says why there is none, for the report; empty where none was looked for.

@@ -32,8 +32,7 @@ type algorithms struct {
 }
 
 // register notes which package of jobs runs each algorithm. Those over columns, FDSKL and its scorecards, have their
-// steps built into package columns. Those over clients
-// are in a registry.
+// steps built into package columns. Those over clients are listed in the node's Config.
 func (n *Node) register() {
 	member := &jobs.Member{
 		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,

@@ -41,11 +41,11 @@ func Unfolded(head, whole string) string { return head + "\nTHE WHOLE CONTRACT\n
 
 // Known is what a party's node knows of a job beside its contract.
 type Known struct {
-	Told      *consent.Told // by the jobs before it; nil: nobody asked
-	Consented []string      // the parties whose signature is there
-	Awaited   bool          // somebody has yet to consent
-	Least     int           // contributors of a total that opens, by the charter in force; 0: nobody asked
-	Clients   registry.Clients
+	Told      *consent.Told    // by the jobs before it; nil: nobody asked
+	Consented []string         // the parties whose signature is there
+	Awaited   bool             // somebody has yet to consent
+	Least     int              // contributors of a total that opens, by the charter in force; 0: nobody asked
+	Clients   registry.Clients // the algorithms over clients that are known; nil: those of this program
 }
 
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
