@@ -83,7 +83,8 @@ func (a *auditor) count(l *finding.Learned, party int) {
 		return
 	}
 	shards := a.shards.of(party)
-	l.Unread = len(shards) == 0 && a.opensInShards(l.Kind)
+	algorithm := a.in.Clients.Of(a.in.Contract.Job) // says which messages open something, and what of them is counted
+	l.Unread = len(shards) == 0 && a.opensInShards(l.Kind) || e.Served && algorithm.Name == ""
 	learned := e.Learned
 	for _, one := range shards {
 		learned = append(slices.Clip(learned), one.Learned...)
@@ -93,7 +94,7 @@ func (a *auditor) count(l *finding.Learned, party int) {
 			continue
 		}
 		switch {
-		case e.Served && slices.Contains(a.in.Clients.Of(a.in.Contract.Job).Messages, l.Kind):
+		case e.Served && slices.Contains(algorithm.Messages, l.Kind):
 			l.Count += seen.Messages
 		case e.Served:
 			l.Count += seen.ServedValues(len(a.in.Contract.Parties))

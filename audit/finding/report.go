@@ -200,7 +200,7 @@ type Learned struct {
 	Kind           string `json:"kind"`
 	Declared       int64  `json:"declared"` // values the contract allows, in one session
 	Count          int64  `json:"count"`    // values recorded
-	Unread         bool   `json:"unread"`   // its transcript was not read, so that Count is unknown
+	Unread         bool   `json:"unread"`   // nobody has counted: Count is unknown
 	One            string `json:"one"`      // what one value is called in a report
 	Many           string `json:"many"`     // and what several are
 	Plain          string `json:"plain"`    // in plain words what the values are, and what follows from them

@@ -76,7 +76,7 @@ func learned(l finding.Learned) string {
 	case l.Verdict == finding.NotRead:
 		return party + " may learn " + values(l, l.Declared) + ", by the contract"
 	case l.Unread:
-		return party + " may learn " + values(l, l.Declared) + ", by the contract (its transcript was not read)"
+		return party + " may learn " + values(l, l.Declared) + ", by the contract (what it learned was not counted)"
 	case l.Declared != l.Count:
 		return party + " learned " + values(l, l.Count) + ", where the contract allows " + count(l.Declared)
 	}

@@ -308,7 +308,7 @@ func openings(l finding.Learned) string {
 	case l.Verdict == finding.NotRead:
 		return "May learn " + values(l, l.Declared) + ", by the contract"
 	case l.Unread:
-		return "May learn " + values(l, l.Declared) + ", by the contract; its transcript was not read"
+		return "May learn " + values(l, l.Declared) + ", by the contract; what it learned was not counted"
 	case l.Declared == l.Count:
 		return "Learned " + values(l, l.Count) + ", as many as the contract allows"
 	}

@@ -58,8 +58,7 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	dir, draw, sum := t.TempDir(), rand.New(rand.NewPCG(1, 2)), make([]float64, rounds) // of labels, before each round
 	for i, name := range f.Names {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		rows := "u,y\n"
+		rows, table := "u,y\n", filepath.Join(dir, name+".csv")
 		for r := range rounds + 2 {
 			y := math.Round(1e4*draw.Float64()) / 1e4
 			for after := r + 1; i > 0 && after < rounds; after++ {
@@ -67,7 +66,6 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 			}
 			rows += fmt.Sprintf("%d,%g\n", r, y)
 		}
-		table := filepath.Join(dir, name+".csv")
 		must(t, os.WriteFile(table, []byte(rows), 0o600))
 		n, err := node.New(node.Config{
 			Key: f.Keys[i], Charter: charter, Transport: f.Transport(f.IDs[i]), Dir: filepath.Join(dir, name), Policy: policy,
@@ -138,8 +136,7 @@ rounds = `+fmt.Sprint(rounds)), nil)
 				t.Fatalf("%s predicted %q", name, lines)
 			}
 			for r, line := range lines[1:] {
-				var row int
-				var got float64
+				row, got := 0, 0.
 				if _, err := fmt.Sscanf(line, "%d,%g", &row, &got); err != nil || row != r+1 || math.Abs(got-of(r)) > 1e-12 {
 					t.Errorf("%s: %s, %v; want %v", name, line, err, of(r))
 				}
@@ -147,6 +144,8 @@ rounds = `+fmt.Sprint(rounds)), nil)
 		}
 
 		in, err := auditing.Read(request)
+		must(t, err)
+		other, err := audit.Run(ctx, in) // by who does not know the algorithm
 		must(t, err)
 		in.Clients = list
 		r, err := audit.Run(ctx, in)
@@ -161,8 +160,9 @@ rounds = `+fmt.Sprint(rounds)), nil)
 				t.Errorf("%s: %s %s: %s", check.Party, check.Name, check.Verdict, check.Detail)
 			}
 		}
-		for _, l := range r.Ledger {
-			if l.Count != l.Declared || l.Count != map[string]int64{kindMean: rounds, kindLabels: labels}[l.Kind] || l.Unread {
+		for i, l := range r.Ledger {
+			want := map[string]int64{kindMean: rounds, kindLabels: labels}[l.Kind]
+			if l.Count != l.Declared || l.Count != want || l.Unread || !other.Ledger[i].Unread {
 				t.Errorf("%s learned %d %s, declared are %d", l.Party, l.Count, l.Kind, l.Declared)
 			}
 		}
