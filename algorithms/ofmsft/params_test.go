@@ -172,8 +172,6 @@ func FuzzParseParams(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := p.Validate(parties()); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, p.Validate(parties()))
 	})
 }

@@ -29,9 +29,7 @@ const (
 func dataFile(t testing.TB, name ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(needs.Data(t, name...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return data
 }
 
@@ -42,9 +40,7 @@ func airNetworks(t testing.TB) (names []string, networks []*nn.Network) {
 		for _, number := range []int{11, 12, 13, 14, 15, 21, 22, 23, 24, 25} {
 			name := fmt.Sprintf("ff_air_%d_d%d", number, site)
 			n, err := nn.Parse(dataFile(t, "ofmsft-models", "air", name+".safetensors"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			names, networks = append(names, name), append(networks, n)
 		}
 	}

@@ -180,8 +180,6 @@ func FuzzDecodeModel(f *testing.F) {
 		if p, err := m.Predict(1, []float64{0.1, 0.2}); err == nil && !parameters.IsFinite(p.Value) {
 			t.Fatalf("the prediction is %v", p)
 		}
-		if err := checkpoint.CheckFinite("frequencies", m.Portable().Kernels.Frequencies); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, checkpoint.CheckFinite("frequencies", m.Portable().Kernels.Frequencies))
 	})
 }

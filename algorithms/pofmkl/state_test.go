@@ -198,9 +198,7 @@ func FuzzRestoreClient(f *testing.F) {
 			return
 		}
 		again, err := c.State()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if _, err := RestoreClient(d, again); err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,11 @@
 package registry_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -96,5 +98,19 @@ func TestOnlyAsManyShardsAsBlocks(t *testing.T) {
 		if o, err := registry.Outline(job, facts, fdskl.Params{}, &s); err == nil {
 			t.Errorf("rows %d to %d are a shard", o.Shard.Lo, o.Shard.Hi)
 		}
+	}
+}
+
+// TestListsAreChecked: each algorithm has a name of its own and what jobs need.
+func TestListsAreChecked(t *testing.T) {
+	read, summed := registry.OverClients()[0].Read, registry.OverClients()[0].Summed
+	for name, want := range map[string]string{"mean": "", "gfml": "another has", "glm": "another has", "": "lacks its"} {
+		err := append(registry.OverClients(), &federated.Algorithm{Name: name, Read: read, Summed: summed}).Check()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v", name, err)
+		}
+	}
+	if err := registry.Clients(nil).Check(); err != nil {
+		t.Error(err)
 	}
 }

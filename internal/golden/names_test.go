@@ -20,23 +20,15 @@ func TestConsentAndAuditCallMessagesAlike(t *testing.T) {
 	const shown = 18 // characters of a name that a line of a report has space for at least
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c, err := contract.ParseContract(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), "report.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		report := string(data)
 		for i, party := range c.Job.Parties {
 			lines, err := c.Egress(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, e := range jobs.Folded(jobs.EgressOf(c, lines)) {
 				if e.Class == contract.ClassControl.String() {
 					continue

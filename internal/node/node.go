@@ -128,6 +128,9 @@ func New(c Config) (*Node, error) {
 	if c.Charter.Charter() == nil {
 		return nil, errors.New("a node needs a charter in force")
 	}
+	if err := c.Clients.Check(); err != nil {
+		return nil, err
+	}
 	n := newParts(&c)
 	if err := c.Policy.Check(&c.Charter.Charter().Charter); err != nil {
 		return nil, err
