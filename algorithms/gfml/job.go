@@ -55,9 +55,7 @@ type Job struct {
 func planOf(job *contract.Job) (*Plan, error) {
 	clients := make(map[string][]string)
 	for _, name := range job.Servers {
-		for _, i := range job.ClientsOf(job.Index(name)) {
-			clients[name] = append(clients[name], job.Parties[i])
-		}
+		clients[name] = job.ClientNames(job.Index(name))
 	}
 	own := map[string]any{"servers": job.Servers, "clients": clients}
 	params, err := ParamsOf(parameters.With(job.Parameters, own), job.Parties)

@@ -61,11 +61,6 @@ func (j *Job) Brings(table federated.Folder) (columns int, err error) {
 	return j.params.Inputs, err
 }
 
-// clients names the job's clients, in the order in which its server numbers them.
-func (j *Job) clients() []string {
-	return slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.params.Server })
-}
-
 // Disclose implements federated.Job.
 func (j *Job) Disclose(all []contract.Facts) (federated.Disclosure, error) {
 	for _, f := range all {
@@ -74,7 +69,7 @@ func (j *Job) Disclose(all []contract.Facts) (federated.Disclosure, error) {
 				f.Name, f.Columns, j.params.Inputs)
 		}
 	}
-	return Disclose(j.params, federated.ModeOf(j.job), j.clients())
+	return Disclose(j.params, federated.ModeOf(j.job), j.job.ClientNames(j.job.Index(j.params.Server)))
 }
 
 // Serve implements federated.Job.
@@ -84,8 +79,8 @@ func (j *Job) Serve(ctx context.Context, s *federated.Session) error {
 		return err
 	}
 	return Serve(ctx, &ServerPart{
-		Params: j.params, Networks: networks, Names: j.clients(), Least: s.Least, Network: s.Server, Vault: s.Vault,
-		Report: s.Report,
+		Params: j.params, Networks: networks, Names: j.job.ClientNames(s.Self), Least: s.Least, Network: s.Server,
+		Vault: s.Vault, Report: s.Report,
 	})
 }
 

@@ -70,8 +70,7 @@ func (j *Job) Brings(federated.Folder) (columns int, err error) { return 0, nil 
 
 // Disclose implements federated.Job.
 func (j *Job) Disclose([]contract.Facts) (federated.Disclosure, error) {
-	clients := slices.DeleteFunc(slices.Clone(j.job.Parties), func(name string) bool { return name == j.params.Server })
-	return Disclose(j.params, federated.ModeOf(j.job), clients)
+	return Disclose(j.params, federated.ModeOf(j.job), j.job.ClientNames(j.job.Index(j.params.Server)))
 }
 
 // dictionary makes the kernels. The inputs are named by their numbers, since their names are the clients' own.

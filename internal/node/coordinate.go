@@ -329,12 +329,8 @@ func (n *proposer) tooFew(s *jobState, there []int, server int) string {
 	}
 	for i, p := range c.Parties {
 		if c.Job.Serves(i) && count[i] < least+1 && (server < 0 || server == i) {
-			var clients []string
-			for _, k := range c.Job.ClientsOf(i) {
-				clients = append(clients, c.Parties[k].Name)
-			}
 			return fmt.Sprintf("too few clients of %s: %d of %d needed are there%s", p.Name, max(0, count[i]-1), least,
-				s.watched.whyMissing(clients))
+				s.watched.whyMissing(c.Job.ClientNames(i)))
 		}
 	}
 	return ""

@@ -83,3 +83,12 @@ func (j *Job) ClientsOf(server int) []int {
 	}
 	return clients
 }
+
+// ClientNames returns the names of a server's clients; see ClientsOf.
+func (j *Job) ClientNames(server int) []string {
+	var names []string
+	for _, i := range j.ClientsOf(server) {
+		names = append(names, j.Parties[i])
+	}
+	return names
+}

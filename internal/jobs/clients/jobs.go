@@ -54,7 +54,7 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	t := &task{member: j, algorithm: j.algorithms.Of(job), contracted: job}
 	least := 1 // client in a total that opens
 	if job.Privacy != keys.PrivacyPublished {
-		least = max(least, job.MinContributors, j.Charter().Rules.MinContributors)
+		least = max(least, job.Contributors(j.Charter().Rules))
 	}
 	var err error
 	if t.job, err = t.algorithm.Read(job, least); err != nil {

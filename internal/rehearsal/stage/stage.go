@@ -406,10 +406,7 @@ func (p *staged) neighbours(name string) []string {
 		return []string{j.Parties[j.ServerOf(i)]}
 	}
 	list := slices.DeleteFunc(slices.Clone(j.Servers), func(other string) bool { return other == name })
-	for _, i := range j.ClientsOf(j.Index(name)) {
-		list = append(list, j.Parties[i])
-	}
-	return list
+	return append(list, j.ClientNames(j.Index(name))...)
 }
 
 // run has the nodes agree on a job and run it, and returns its contract's hash. Of the rehearsed one it notes how long
