@@ -57,9 +57,9 @@ type Outline struct {
 	BlockRows, WindowRows, BatchRows int
 }
 
-// oneStage reports whether no part of the session waits for all of another: in a prediction, and in the session of a
+// OneStage reports whether no part of the session waits for all of another: in a prediction, and in the session of a
 // shard. All angles open there.
-func (o *Outline) oneStage() bool { return o.Receiver != "" || o.Shard != nil }
+func (o *Outline) OneStage() bool { return o.Receiver != "" || o.Shard != nil }
 
 // Scored is how many rows a prediction's session scores, and how many at a time.
 func (o *Outline) Scored() (rows, batch int) {
@@ -138,7 +138,7 @@ func Disclose(o Outline) (Disclosure, error) {
 		return Disclosure{}, fmt.Errorf("count what is sent: %w", err)
 	}
 	list := openingList{trace: c}
-	if o.Receiver == "" && o.Shard == nil {
+	if !o.OneStage() {
 		list.targetAndWidth()
 	}
 	for k, a := range o.Params.Active {
@@ -157,7 +157,7 @@ func Disclose(o Outline) (Disclosure, error) {
 		if o.InShards { // the sessions of the shards do all of it
 			c.Operations = nil
 		}
-	case o.Shard == nil && o.Params.Schedule == Fixed && len(o.Params.Active) > 1:
+	case !o.OneStage() && o.Params.Schedule == Fixed && len(o.Params.Active) > 1:
 		list.solver()
 	}
 	return Disclosure{Openings: list.list, Operations: c.counted(), Notes: c.Notes}, nil

@@ -34,7 +34,7 @@ type tracer struct {
 func newTracer(o Outline, rows int) *tracer {
 	t := &tracer{Outline: o, rows: rows}
 	t.Network = trace.Network{Names: o.Parties, Answer: t.answer, Stage: func(kind string) int64 {
-		if t.oneStage() {
+		if t.OneStage() {
 			return 1
 		}
 		return t.Params.stageOf(kind)
@@ -98,7 +98,7 @@ func (c *tracer) counted() []contract.Operation {
 	}
 	for i := range c.Operations {
 		o := &c.Operations[i]
-		if o.Tree != 0 && c.oneStage() && c.Params.Schedule == DoublyStochastic {
+		if o.Tree != 0 && c.OneStage() && c.Params.Schedule == DoublyStochastic {
 			// Contracts allow every pair of sums as much as all of them have together; exact would be less.
 			n := c.anglesOf(slices.Index(c.Params.Active, o.Root))
 			o.Shape, o.Bytes = []int64{n}, int64(contract.Float64.Size(int(n)))
@@ -155,7 +155,7 @@ func (c *tracer) anglesOf(k int) int64 {
 		features += int64(r.Count)
 	}
 	all := int64(c.rows) * features
-	if c.oneStage() || c.Params.Schedule == Fixed {
+	if c.OneStage() || c.Params.Schedule == Fixed {
 		return all
 	}
 	var n int64

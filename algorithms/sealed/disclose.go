@@ -34,17 +34,12 @@ func Follow(o fdskl.Outline) *trace.Follower {
 // outside the three, which follows from public numbers.
 func Disclose(o fdskl.Outline) (d fdskl.Disclosure, err error) {
 	c := newTracer(o)
-	begun := int64(0)
-	if o.Receiver == "" && o.Shard == nil {
+	if !o.OneStage() {
+		var begun int64
 		if d, begun, err = fdskl.DiscloseBeginning(o); err != nil {
 			return d, err
 		}
-	}
-	c.Stage = func(kind string) int64 {
-		if o.Receiver != "" || o.Shard != nil {
-			return 1
-		}
-		return begun + stageOf(kind)
+		c.Stage = func(kind string) int64 { return begun + stageOf(kind) }
 	}
 	t, err := c.run(context.Background())
 	if err != nil {
