@@ -21,9 +21,9 @@ func Params(job *contract.Job, facts []contract.Facts) (fdskl.Params, error) {
 	return p, err
 }
 
-// Outline describes a session of a job over columns: its own, or that of a shard. p are the job's parameters with
+// outline describes a session of a job over columns: its own, or that of a shard. p are the job's parameters with
 // defaults, in a prediction those of the model. facts are those of the job's parties, in its order.
-func Outline(
+func outline(
 	job *contract.Job, facts []contract.Facts, p fdskl.Params, shard *contract.Shard,
 ) (o fdskl.Outline, err error) {
 	o = fdskl.Outline{Params: p, Privacy: job.Privacy, Parties: job.Parties, Rows: contract.RowsOf(facts)}
@@ -46,37 +46,53 @@ func Outline(
 	return o, err
 }
 
-// Disclose tells what a session opens and does.
-func Disclose(o fdskl.Outline) (fdskl.Disclosure, error) {
-	if o.Privacy == fdskl.Sealed {
+// Disclose tells what a session opens and does: the job's own, or that of a shard. facts are those of the job's
+// parties, in its order; p are the job's parameters with defaults, in a prediction those of the model.
+func Disclose(
+	job *contract.Job, facts []contract.Facts, p fdskl.Params, shard *contract.Shard,
+) (fdskl.Disclosure, error) {
+	o, err := outline(job, facts, p, shard)
+	switch {
+	case err != nil:
+		return fdskl.Disclosure{}, err
+	case o.Privacy == fdskl.Sealed:
 		return sealed.Disclose(o)
 	}
 	return fdskl.Disclose(o)
 }
 
-// Follow says which rows and angles the messages of a session are of.
-func Follow(o fdskl.Outline) *trace.Follower {
-	if o.Privacy == fdskl.Sealed {
-		return sealed.Follow(o)
+// Follow says which rows and angles the messages of a session are of; see Disclose.
+func Follow(
+	job *contract.Job, facts []contract.Facts, p fdskl.Params, shard *contract.Shard,
+) (*trace.Follower, error) {
+	o, err := outline(job, facts, p, shard)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Privacy == fdskl.Sealed:
+		return sealed.Follow(o), nil
 	}
-	return fdskl.Follow(o)
+	return fdskl.Follow(o), nil
 }
 
-// Shards cuts the rows of a job into n shards of whole blocks, as all its parties must.
-func Shards(o fdskl.Outline, n int) ([]contract.Shard, error) {
+// Shards cuts the rows of a job into its shards, of whole blocks, as all its parties must; see Disclose.
+func Shards(job *contract.Job, facts []contract.Facts, p fdskl.Params) ([]contract.Shard, error) {
+	o, err := outline(job, facts, p, nil)
+	if err != nil {
+		return nil, err
+	}
 	var cuts []fdskl.Shard
-	var err error
 	switch {
 	case o.Receiver != "":
-		cuts, err = fdskl.CutShards(o.Rows, fdskl.ScoreRows, n)
+		cuts, err = fdskl.CutShards(o.Rows, fdskl.ScoreRows, job.Shards)
 	case o.Privacy == fdskl.Sealed:
-		cuts, err = sealed.Shards(o.Params, o.Rows, n)
+		cuts, err = sealed.Shards(o.Params, o.Rows, job.Shards)
 	default:
-		cuts, err = fdskl.Shards(o.Params, o.Rows, n)
+		cuts, err = fdskl.Shards(o.Params, o.Rows, job.Shards)
 	}
 	list := make([]contract.Shard, len(cuts))
 	for i, c := range cuts {
-		list[i] = contract.Shard{Index: i, Of: n, First: c.Lo, Rows: c.Rows()}
+		list[i] = contract.Shard{Index: i, Of: job.Shards, First: c.Lo, Rows: c.Rows()}
 	}
 	return list, err
 }

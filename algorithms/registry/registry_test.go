@@ -59,11 +59,7 @@ func TestEachSessionHasItsCode(t *testing.T) {
 		if c.shard {
 			shard = &contract.Shard{Of: 2, First: 0, Rows: 43_690}
 		}
-		o, err := registry.Outline(job, facts, p, shard)
-		if err != nil {
-			t.Fatalf("%+v: %v", c, err)
-		}
-		d, err := registry.Disclose(o)
+		d, err := registry.Disclose(job, facts, p, shard)
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
@@ -74,7 +70,7 @@ func TestEachSessionHasItsCode(t *testing.T) {
 		if opens := len(d.Openings) > 0; opens != c.opens || shares != c.shares {
 			t.Errorf("%+v: it opens %t and shares %t", c, opens, shares)
 		}
-		list, err := registry.Shards(o, 2)
+		list, err := registry.Shards(job, facts, p)
 		if err != nil || len(list) != 2 || list[0].Of != 2 || list[1].First != list[0].Rows ||
 			list[1].First+list[1].Rows != 80_000 {
 			t.Errorf("%+v: shards %+v, %v, want all rows", c, list, err)
@@ -85,18 +81,19 @@ func TestEachSessionHasItsCode(t *testing.T) {
 // TestOnlyAsManyShardsAsBlocks and no job is cut into more.
 func TestOnlyAsManyShardsAsBlocks(t *testing.T) {
 	job, facts := jobOf(fdskl.Masked, contract.TaskPredict, false)
-	o, err := registry.Outline(job, facts, fdskl.Params{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if list, err := registry.Shards(o, 21); err == nil {
+	job.Shards = 21
+	if list, err := registry.Shards(job, facts, fdskl.Params{}); err == nil {
 		t.Errorf("20 blocks are cut into %+v", list)
 	}
 	for _, s := range []contract.Shard{
 		{First: 1, Rows: 80_000}, {First: -1, Rows: 2}, {First: 2}, {First: 1 << 62, Rows: 1 << 62},
 	} {
-		if o, err := registry.Outline(job, facts, fdskl.Params{}, &s); err == nil {
-			t.Errorf("rows %d to %d are a shard", o.Shard.Lo, o.Shard.Hi)
+		_, err := registry.Disclose(job, facts, fdskl.Params{}, &s)
+		if err == nil || !strings.HasSuffix(err.Error(), "the job has 80000") {
+			t.Errorf("%d rows from row %d on are a shard: error %v", s.Rows, s.First, err)
+		}
+		if _, err := registry.Follow(job, facts, fdskl.Params{}, &s); err == nil {
+			t.Errorf("%d rows from row %d on are followed", s.Rows, s.First)
 		}
 	}
 }

@@ -93,11 +93,7 @@ func Disclose(
 func disclosed(
 	job *contract.Job, all []contract.Facts, p fdskl.Params, shard *contract.Shard,
 ) (d fdskl.Disclosure, err error) {
-	o, err := registry.Outline(job, all, p, shard)
-	if err == nil {
-		d, err = registry.Disclose(o)
-	}
-	if err != nil {
+	if d, err = registry.Disclose(job, all, p, shard); err != nil {
 		return d, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return d, nil
@@ -134,11 +130,7 @@ func DiscloseShard(
 
 // Shards numbers a job's shards; see Disclose.
 func Shards(job *contract.Job, all []contract.Facts, p fdskl.Params) (list []contract.Shard, err error) {
-	o, err := registry.Outline(job, all, p, nil)
-	if err == nil {
-		list, err = registry.Shards(o, job.Shards)
-	}
-	if err != nil {
+	if list, err = registry.Shards(job, all, p); err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return list, nil

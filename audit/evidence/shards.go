@@ -6,6 +6,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -73,14 +74,14 @@ func (in *Input) OfShard(c *contract.Contract, have []*Generation) Input {
 	return one
 }
 
-// Outline describes the session that the input is of to the code that carried it out. p are the job's parameters; see
-// Input.Params.
-func (in *Input) Outline(p fdskl.Params) (fdskl.Outline, error) {
+// Follow says which rows and angles the messages of the session that the input is of are of. p are the job's
+// parameters; see Input.Params.
+func (in *Input) Follow(p fdskl.Params) (*trace.Follower, error) {
 	var shard *contract.Shard
 	if in.Contract.Shard != nil {
 		shard = &in.Contract.Shard.Shard
 	}
-	return registry.Outline(in.whole().Job, in.whole().Parties, p, shard)
+	return registry.Follow(in.whole().Job, in.whole().Parties, p, shard)
 }
 
 // CutShards cuts the rows of a job in shards as all its parties must.
@@ -91,10 +92,7 @@ func (in *Input) CutShards() (list []contract.Shard, err error) {
 		p, err = TrainingParams(in.Contract)
 	}
 	if err == nil {
-		var o fdskl.Outline
-		if o, err = in.Outline(p); err == nil {
-			list, err = registry.Shards(o, job.Shards)
-		}
+		list, err = registry.Shards(job, in.Contract.Parties, p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("shards of job %q: %w", job.Name, err)
@@ -115,10 +113,6 @@ func (in *Input) DiscloseShard(s contract.Shard) ([]contract.Opening, []contract
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := registry.Outline(c.Job, c.Parties, p, &s)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := registry.Disclose(o)
+	d, err := registry.Disclose(c.Job, c.Parties, p, &s)
 	return d.Openings, contract.SessionOperations(len(c.Parties), d.Operations), err
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/views/payload"
@@ -303,12 +302,11 @@ func (f *follower) lay() {
 	if f.strange != nil {
 		return
 	}
-	o, err := f.In.Outline(f.params)
-	if err != nil {
+	var err error
+	if f.layout, err = f.In.Follow(f.params); err != nil {
 		f.lose(err)
 		return
 	}
-	f.layout = registry.Follow(o)
 	if f.shares != nil {
 		f.shares.begin(f.params)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -18,7 +17,7 @@ func TestMoreBatchesThanIterationsAreRefused(t *testing.T) {
 	params := fdskl.Params{Schedule: fdskl.DoublyStochastic, Iterations: 4, Batch: 64, BlockFeatures: 4,
 		Active: names[:1]}.WithDefaults()
 	x := &follower{params: params, clock: newClock(100), active: newView(0, ViewActive, nil),
-		layout: registry.Follow(fdskl.Outline{Params: params, Privacy: fdskl.Masked, Parties: names, Rows: 100})}
+		layout: fdskl.Follow(fdskl.Outline{Params: params, Privacy: fdskl.Masked, Parties: names, Rows: 100})}
 	defer x.layout.Close()
 	if err := x.layout.Broadcast(fdskl.KindResumePoint, make([]byte, 16)); err != nil {
 		t.Fatal(err)

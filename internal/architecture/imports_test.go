@@ -105,17 +105,17 @@ var may = map[string][]string{
 		"secagg/he",
 	},
 	"audit/evidence": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "keys",
-		"protocol/contract", "protocol/transcript", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
+		"keys", "protocol/contract", "protocol/transcript", "secagg/rss",
 	},
 	"audit/finding": {"internal/wording"},
 	"audit/render": {
 		"audit/finding", "internal/wording", "keys", "protocol/contract", "secagg/he", "secagg/rss",
 	},
 	"audit/views": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
-		"audit/attack", "audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys",
-		"protocol/contract", "protocol/transcript", "secagg", "secagg/he", "secagg/rss",
+		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed", "algorithms/trace", "audit/attack",
+		"audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys", "protocol/contract",
+		"protocol/transcript", "secagg", "secagg/he", "secagg/rss",
 	},
 	"audit/views/aligned": {
 		"audit/evidence", "audit/finding", "audit/views/payload", "internal/wording", "keys", "protocol/contract",

@@ -48,11 +48,7 @@ func contractOf(t *testing.T, privacy string, rows, features int) *contract.Cont
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := registry.Outline(job, c.Parties, p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := registry.Disclose(o)
+	d, err := registry.Disclose(job, c.Parties, p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

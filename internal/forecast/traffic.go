@@ -152,11 +152,7 @@ func (k Known) notes(c *contract.Contract) trace.Notes {
 	if err != nil {
 		return trace.Notes{}
 	}
-	o, err := registry.Outline(c.Job, c.Parties, p, nil)
-	if err != nil {
-		return trace.Notes{}
-	}
-	d, err := registry.Disclose(o)
+	d, err := registry.Disclose(c.Job, c.Parties, p, nil)
 	if err != nil {
 		return trace.Notes{}
 	}
