@@ -27,7 +27,7 @@ type training struct {
 	privacy string
 	parts   []fdskl.Part
 	labels  *fdskl.Labels
-	vaults  []*wired.Memory
+	vaults  []*fdskl.Memory
 
 	sameTree bool // the phases of the published protocol go along T1
 }
@@ -47,7 +47,7 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 	var columns []int
 	for i := range q {
 		tr.parts = append(tr.parts, tr.part(i, rng, signal))
-		tr.vaults = append(tr.vaults, wired.NewMemory())
+		tr.vaults = append(tr.vaults, fdskl.NewMemory())
 		columns = append(columns, 3)
 	}
 	tr.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}

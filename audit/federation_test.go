@@ -41,7 +41,7 @@ func newFederation(
 	signal := make([]float64, rows)
 	for i := range q {
 		f.parts = append(f.parts, f.part(i, rng, signal))
-		f.vaults = append(f.vaults, wired.NewMemory())
+		f.vaults = append(f.vaults, fdskl.NewMemory())
 	}
 	f.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {

@@ -15,7 +15,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/vault"
@@ -35,7 +34,7 @@ type threes struct {
 	columns []*evidence.Columns
 	models  []*fdskl.Model
 	idle    int             // the party without data; -1: none
-	scoring []*wired.Memory // of the latest prediction
+	scoring []*fdskl.Memory // of the latest prediction
 
 	pads func(rss.Source) rss.Source // changes the pads of the three; nil: nothing
 
@@ -60,7 +59,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 	rng := rand.New(rand.NewPCG(1, 4))
 	signal := make([]float64, rows)
 	for i := range f.names {
-		f.vaults = append(f.vaults, wired.NewMemory())
+		f.vaults = append(f.vaults, fdskl.NewMemory())
 		part, columns := fdskl.Part{}, (*evidence.Columns)(nil)
 		if i != idle {
 			part = f.part(i, rng, signal)
@@ -208,7 +207,7 @@ func (f *threes) predict() []error {
 	f.stores, f.scoring = nil, nil
 	f.keep()
 	for range f.names {
-		f.scoring = append(f.scoring, wired.NewMemory())
+		f.scoring = append(f.scoring, fdskl.NewMemory())
 	}
 	return f.score(-1, 0, nil)
 }

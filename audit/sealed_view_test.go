@@ -12,7 +12,6 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/audit/attack"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -64,7 +63,7 @@ func newViewed(t testing.TB, rows int) *viewed {
 
 func (v *viewed) train(ctx context.Context, i int) error {
 	p := &sealed.Party{Party: &fdskl.Party{Self: i, Names: v.names, Params: v.params, Privacy: fdskl.Sealed,
-		Parts: []fdskl.Part{v.parts[i]}, Rows: v.rows, Vault: wired.NewMemory(), Workers: 1},
+		Parts: []fdskl.Part{v.parts[i]}, Rows: v.rows, Vault: fdskl.NewMemory(), Workers: 1},
 		Network: &viewedNetwork{v, i}, Session: 1, Owner: v.members[i].ID}
 	if i == viewedLabel {
 		p.Labels = v.labels

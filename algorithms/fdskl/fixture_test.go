@@ -185,11 +185,10 @@ func (f *fixture) permuted(order []int) *fixture {
 	return g
 }
 
-// memory is a Vault in memory that dies at a given write: the write fails and is lost, or it
+// memory is a Memory that dies at a given write: the write fails and is lost, or it
 // fails and is there all the same.
 type memory struct {
-	states map[string][]byte
-	logs   map[string][][]byte
+	*Memory
 	writes int
 	dieAt  int // 0: never
 	stored bool
@@ -197,7 +196,7 @@ type memory struct {
 
 // newVault returns an empty vault that does not fail.
 func newVault() *memory {
-	return &memory{states: make(map[string][]byte), logs: make(map[string][][]byte)}
+	return &memory{Memory: NewMemory()}
 }
 
 // errDead is what a dying vault says.
@@ -216,32 +215,10 @@ func (m *memory) write(do func()) error {
 	return nil
 }
 
-func (m *memory) Load(name string) ([]byte, error) { return slices.Clone(m.states[name]), nil }
-
 func (m *memory) Save(name string, data []byte) error {
-	return m.write(func() { m.states[name] = slices.Clone(data) })
+	return m.write(func() { m.Memory.Save(name, data) })
 }
 
 func (m *memory) Append(name string, record []byte) error {
-	return m.write(func() { m.logs[name] = append(m.logs[name], slices.Clone(record)) })
-}
-
-func (m *memory) Records(name string, most int, each func(record []byte) error) (int, error) {
-	log := m.logs[name]
-	if most >= 0 && most < len(log) {
-		log = log[:most]
-	}
-	for _, record := range log {
-		if err := each(record); err != nil {
-			return 0, err
-		}
-	}
-	m.logs[name] = slices.Clone(log)
-	return len(log), nil
-}
-
-func (m *memory) Remove(name string) error {
-	delete(m.states, name)
-	delete(m.logs, name)
-	return nil
+	return m.write(func() { m.Memory.Append(name, record) })
 }

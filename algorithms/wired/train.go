@@ -37,7 +37,7 @@ func (p Part) Train(ctx context.Context, s *protocol.Session, c *contract.Contra
 			"parties", f.Name, s.Name(differ[0]))
 	}
 	if p.Vault == nil {
-		p.Vault = NewMemory()
+		p.Vault = fdskl.NewMemory()
 	}
 	phase, err := PhaseOf(p.Vault)
 	if err != nil {

@@ -2,7 +2,6 @@ package wired
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 )
@@ -29,54 +28,5 @@ func DrawnOnce(v fdskl.Vault, name string, secret []byte, draw func()) error {
 		return fmt.Errorf("%s in the vault has %d bytes, want %d", name, len(data), len(secret))
 	}
 	copy(secret, data)
-	return nil
-}
-
-// Memory is a vault in memory, for one goroutine: what it has ends with the program, and a party that was killed cannot
-// go on. It implements fdskl.Vault.
-type Memory struct {
-	States map[string][]byte
-	Logs   map[string][][]byte
-}
-
-// NewMemory returns an empty vault.
-func NewMemory() *Memory {
-	return &Memory{States: make(map[string][]byte), Logs: make(map[string][][]byte)}
-}
-
-// Load implements fdskl.Vault.
-func (m *Memory) Load(name string) ([]byte, error) { return slices.Clone(m.States[name]), nil }
-
-// Save implements fdskl.Vault.
-func (m *Memory) Save(name string, data []byte) error {
-	m.States[name] = slices.Clone(data)
-	return nil
-}
-
-// Append implements fdskl.Vault.
-func (m *Memory) Append(name string, record []byte) error {
-	m.Logs[name] = append(m.Logs[name], slices.Clone(record))
-	return nil
-}
-
-// Records implements fdskl.Vault: it drops the records behind the first most of them, unless most is negative.
-func (m *Memory) Records(name string, most int, each func(record []byte) error) (int, error) {
-	log := m.Logs[name]
-	if most >= 0 && most < len(log) {
-		log = log[:most]
-	}
-	for _, record := range log {
-		if err := each(record); err != nil {
-			return 0, err
-		}
-	}
-	m.Logs[name] = slices.Clone(log)
-	return len(log), nil
-}
-
-// Remove implements fdskl.Vault.
-func (m *Memory) Remove(name string) error {
-	delete(m.States, name)
-	delete(m.Logs, name)
 	return nil
 }

@@ -1,0 +1,52 @@
+package fdskl
+
+import "slices"
+
+// Memory is a vault in memory, for one goroutine: what it has ends with the program, and a party that was killed cannot
+// go on. It implements Vault.
+type Memory struct {
+	States map[string][]byte
+	Logs   map[string][][]byte
+}
+
+// NewMemory returns an empty vault.
+func NewMemory() *Memory {
+	return &Memory{States: make(map[string][]byte), Logs: make(map[string][][]byte)}
+}
+
+// Load implements Vault.
+func (m *Memory) Load(name string) ([]byte, error) { return slices.Clone(m.States[name]), nil }
+
+// Save implements Vault.
+func (m *Memory) Save(name string, data []byte) error {
+	m.States[name] = slices.Clone(data)
+	return nil
+}
+
+// Append implements Vault.
+func (m *Memory) Append(name string, record []byte) error {
+	m.Logs[name] = append(m.Logs[name], slices.Clone(record))
+	return nil
+}
+
+// Records implements Vault: it drops the records behind the first most of them, unless most is negative.
+func (m *Memory) Records(name string, most int, each func(record []byte) error) (int, error) {
+	log := m.Logs[name]
+	if most >= 0 && most < len(log) {
+		log = log[:most]
+	}
+	for _, record := range log {
+		if err := each(record); err != nil {
+			return 0, err
+		}
+	}
+	m.Logs[name] = slices.Clone(log)
+	return len(log), nil
+}
+
+// Remove implements Vault.
+func (m *Memory) Remove(name string) error {
+	delete(m.States, name)
+	delete(m.Logs, name)
+	return nil
+}
