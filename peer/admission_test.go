@@ -81,9 +81,7 @@ func TestStranger(t *testing.T) {
 	cfg.Log = newLog(log)
 	victim := start(t, cfg)
 	stranger, err := New(config(outsider, signed(t, own, ks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	introduce(t, stranger, victim)
 	run(t, stranger)
 	wantRefused(t, stranger, bank.ID(), fmt.Sprintf(
@@ -103,9 +101,7 @@ func TestWrongKey(t *testing.T) {
 	ks := newKeys(t, 3)
 	c := signed(t, draft(ks), ks)
 	bank, err := New(config(ks[0], c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	retailer := start(t, config(ks[2], c))
 	point(t, bank, ks[1].ID(), retailer.Addresses()...)
 	run(t, bank)
@@ -121,9 +117,7 @@ func versions(t *testing.T, k1 *keys.PrivateKey, c1 *keys.SignedCharter, k2 *key
 	t.Helper()
 	h1 = start(t, config(k1, c1))
 	h2, err := New(config(k2, c2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	introduce(t, h2, h1)
 	run(t, h2)
 	return h1, h2
@@ -158,9 +152,7 @@ func TestRevoked(t *testing.T) {
 	ks := newKeys(t, 4)
 	before := signed(t, draft(ks), ks)
 	next, err := before.WithoutMember("bank", "left the league")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	after := signed(t, next, ks)
 	telco, bank := versions(t, ks[3], after, ks[0], before)
 	reason := fmt.Sprintf("bank was revoked, as charter \"credit\" version 2 (%s) says: left the league", after.Digest().Short())
@@ -175,18 +167,12 @@ func TestRevokedByAQuorum(t *testing.T) {
 	first.Rules.RevokeBy = 4
 	before := signed(t, first, ks)
 	next, err := before.WithoutMember("bank", "its key was stolen")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	next.Created = before.Created
 	after, err := keys.NewCharter(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, k := range ks[1:5] {
-		if err := after.Sign(k); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, after.Sign(k))
 	}
 	if _, err := after.InForce(); err == nil {
 		t.Fatal("a version that not all have signed is in force without the one before")
@@ -204,18 +190,12 @@ func TestRevokedByAQuorum(t *testing.T) {
 func TestOnlyTLS(t *testing.T) {
 	h := federation(t, 1)[0]
 	a, err := multiaddr.NewMultiaddr(at(t, h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	network, address, err := manet.DialArgs(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, security := range []string{"/noise", "/plaintext/2.0.0", "/secio/1.0.0", "/yamux/1.0.0", string(protoHello)} {
 		conn, err := new(net.Dialer).DialContext(within(t), network, address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		err = multistream.SelectProtoOrFail(security, io.ReadWriteCloser(conn))
 		if _, refused := errors.AsType[multistream.ErrNotSupported[string]](err); !refused {
 			t.Errorf("%s: error %v, want not supported", security, err)
@@ -224,9 +204,7 @@ func TestOnlyTLS(t *testing.T) {
 	}
 	// TLS 1.3 is what is left; nobody speaks first in the clear.
 	conn, err := new(net.Dialer).DialContext(within(t), network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer conn.Close()
 	if err := multistream.SelectProtoOrFail("/tls/1.0.0", io.ReadWriteCloser(conn)); err != nil {
 		t.Errorf("TLS: %v", err)
@@ -239,9 +217,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 	ks := newKeys(t, 3)
 	first := signed(t, draft(ks), ks)
 	next, err := first.WithoutMember("retailer", "left")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	cfg := config(ks[0], signed(t, next, ks))
 	host := start(t, cfg)
 	host.Handle(answerHello)
@@ -253,9 +229,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 		ctx := within(t)
 		n, conn := dialRaw(ctx, t, test.key, host)
 		early, err := openStream(ctx, conn, protoCall, encodeCall("hello", 0, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		l, helloErr := greeting{
 			target: target{name: "bank", id: host.Self()},
 			self:   test.key.ID(),
@@ -279,9 +253,7 @@ func TestNoStreamBeforeHello(t *testing.T) {
 func dialRaw(ctx context.Context, t *testing.T, k *keys.PrivateKey, to *Host) (*node, rawConn) {
 	t.Helper()
 	n, err := newNode(nodeParts{key: k, gater: onlyDials(to.node.id), meter: newMeter(), members: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	n.host.Peerstore().AddAddrs(to.node.id, to.node.host.Addrs(), time.Hour)
 	conn, err := n.swarm.DialPeer(ctx, to.node.id)
 	if err != nil {
@@ -297,9 +269,7 @@ func TestTwins(t *testing.T) {
 	bank, insurer := hosts[0], hosts[1]
 	meetAll(t, hosts...)
 	twin, err := New(config(bank.cfg.Key, bank.cfg.Charter))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	introduce(t, twin, insurer)
 	run(t, twin)
 	s := until(t, twin, insurer.Self(), "refused", func(s PeerStatus) bool { return s.Refused != "" })
@@ -311,9 +281,7 @@ func TestTwins(t *testing.T) {
 		t.Errorf("the first node lost its place: %+v", s)
 	}
 	a, err := multiaddr.NewMultiaddr(at(t, bank))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if _, err := whoIs(within(t), bank.cfg.Key, a, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -345,9 +313,7 @@ func TestTwinsAtOnce(t *testing.T) {
 		heard: new(tally),
 		now:   time.Now,
 	}.exchange(ctx, conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	second.control.SetReadDeadline(time.Now().Add(patience))
 	for err == nil && h.members.linkOf(ks[0].ID()) == first {
 		_, _, err = readControl(second.control)
@@ -391,9 +357,7 @@ func TestAMemberThatStopsHasLeft(t *testing.T) {
 	bank, insurer, telco := ks[0], ks[1], ks[2]
 	stopping := start(t, config(bank, signed(t, draft([]*keys.PrivateKey{bank, insurer}), ks)))
 	h, err := New(config(telco, signed(t, draft(ks), ks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, m := range h.members.by {
 		m.lost = time.Now() // there was a link before
 	}
@@ -413,9 +377,7 @@ func TestReasonsThatTakeTurnsStandInTheLogOnce(t *testing.T) {
 	cfg := config(ks[0], signed(t, draft(ks), ks))
 	cfg.Log = newLog(log)
 	h, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	run(t, h)
 	var m *member
 	for _, m = range h.members.by {

@@ -26,9 +26,7 @@ func TestBegunMessagesPassEachOther(t *testing.T) {
 		of := config(ks[i], c)
 		of.Neighbours = []keys.ID{ks[1-i].ID()}
 		h, err := New(of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		hosts[i] = h
 		parties = append(parties, contract.Party{Name: nameAt(i), ID: ks[i].ID()})
 	}
@@ -44,9 +42,7 @@ func TestBegunMessagesPassEachOther(t *testing.T) {
 		both.Go(func() { errs[i] = passBegun(ctx, meshes[i], ks[i], parties, size) })
 	}
 	both.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(errs...))
 }
 
 // passBegun is one party's part: four messages that go in turn, and are taken when all have been sent.

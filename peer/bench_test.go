@@ -35,13 +35,9 @@ func BenchmarkMesh(b *testing.B) {
 		done <- nil
 	}()
 	for range b.N {
-		if err := meshes[0].Send(ctx, hosts[1].Self(), frame); err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, meshes[0].Send(ctx, hosts[1].Self(), frame))
 	}
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, <-done)
 }
 
 // BenchmarkBareStream is what BenchmarkMesh is measured against: the same bytes over a libp2p
@@ -53,13 +49,9 @@ func BenchmarkBareStream(b *testing.B) {
 	hosts[1].node.host.SetStreamHandler(proto, func(s network.Stream) { streams <- s })
 	meetAll(b, hosts...)
 	l, err := hosts[0].members.awaitLink(b.Context(), hosts[0].life, hosts[1].Self(), levelFull)
-	if err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, err)
 	out, err := openStream(b.Context(), l.conn, proto, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, err)
 	in := <-streams
 	frame := make([]byte, benchFrame)
 	b.SetBytes(benchFrame)
@@ -80,9 +72,7 @@ func BenchmarkBareStream(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	if err := <-done; err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, <-done)
 }
 
 // BenchmarkRoundTrip sends a small frame there and back.
@@ -103,13 +93,9 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}()
 	var buf []byte
 	for b.Loop() {
-		if err := meshes[0].Send(ctx, hosts[1].Self(), frame); err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, meshes[0].Send(ctx, hosts[1].Self(), frame))
 		got, err := meshes[0].Receive(ctx, hosts[1].Self(), buf)
-		if err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, err)
 		buf = got
 	}
 	meshes[0].Close()
@@ -133,9 +119,7 @@ func BenchmarkConnect(b *testing.B) {
 	c := signed(b, draft(ks), ks)
 	high := start(b, config(ks[1], c))
 	low, err := New(config(ks[0], c)) // not run: it would dial by itself
-	if err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, err)
 	defer low.Close()
 	m := low.members.by[high.Self()]
 	low.node.host.Peerstore().AddAddrs(m.peer, high.node.host.Addrs(), time.Hour)
@@ -143,9 +127,7 @@ func BenchmarkConnect(b *testing.B) {
 	for b.Loop() {
 		begin := time.Now()
 		conn, err := low.node.swarm.DialPeer(b.Context(), m.peer)
-		if err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, err)
 		dialled := time.Now()
 		l, err := greeting{
 			target: target{name: m.info.Name, id: high.Self()},
@@ -154,9 +136,7 @@ func BenchmarkConnect(b *testing.B) {
 			heard:  low.meter.of(m.peer),
 			now:    time.Now,
 		}.exchange(b.Context(), conn)
-		if err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, err)
 		dialling += dialled.Sub(begin)
 		greeted += time.Since(dialled)
 		l.end("benchmark")

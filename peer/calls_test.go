@@ -26,13 +26,9 @@ func rawCall(t *testing.T, from, to *Host, request []byte) string {
 	t.Helper()
 	ctx := within(t)
 	l, err := from.members.awaitLink(ctx, from.life, to.Self(), levelFull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s, err := openStream(ctx, l.conn, protoCall, request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer s.Reset()
 	status, body, err := readResponse(s)
 	if err != nil || status != callFailed {
@@ -181,9 +177,7 @@ func TestCallAbsent(t *testing.T) {
 		t.Errorf("a call to an absent member: %v", err)
 	}
 	early, err := New(config(ks[1], signed(t, draft(ks), ks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer early.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

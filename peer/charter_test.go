@@ -35,17 +35,13 @@ func TestSkew(t *testing.T) {
 	}
 	// The other side refuses as well, should the caller not know better.
 	l, err := bank.members.awaitLink(ctx, bank.life, insurer.Self(), levelCharter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, err = call(ctx, l, "job/propose", nil)
 	if remote, ok := errors.AsType[*protocol.RemoteError](err); !ok ||
 		!strings.Contains(remote.Fault.String(), "no data until both have the same") {
 		t.Errorf("a forced data call between versions gives %v", err)
 	}
-	if err := bank.SetCharter(two); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, bank.SetCharter(two))
 	well := func(s PeerStatus) bool { return s.Connected && s.Trouble == "" }
 	until(t, bank, insurer.Self(), "free", well)
 	until(t, insurer, bank.Self(), "free", well)
@@ -64,22 +60,16 @@ func TestSetCharterDisconnects(t *testing.T) {
 	meshes := openAll(t, protocol.SessionID{1}, bank, insurer)
 	now := bank.cfg.Charter
 	next, err := now.WithoutMember("retailer", "sold to a rival")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	after := signed(t, next, []*keys.PrivateKey{bank.cfg.Key, insurer.cfg.Key})
-	if err := bank.SetCharter(after); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, bank.SetCharter(after))
 	reason := "retailer was revoked, as version 2 of its charter says"
 	gone := until(t, retailer, bank.Self(), "disconnected", func(s PeerStatus) bool { return !s.Connected })
 	if gone.Trouble != reason && !strings.HasSuffix(gone.Trouble, reason) {
 		t.Errorf("retailer's reason is %q, want %q", gone.Trouble, reason)
 	}
 	ctx := within(t)
-	if err := meshes[0].Send(ctx, insurer.Self(), []byte("still here")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, meshes[0].Send(ctx, insurer.Self(), []byte("still here")))
 	if got, err := meshes[1].Receive(ctx, bank.Self(), nil); err != nil || string(got) != "still here" {
 		t.Errorf("received %q, %v", got, err)
 	}
@@ -104,9 +94,7 @@ func TestSetCharterDisconnects(t *testing.T) {
 func mustNew(t *testing.T, c keys.Charter) *keys.SignedCharter {
 	t.Helper()
 	s, err := keys.NewCharter(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return s
 }
 
@@ -121,9 +109,7 @@ func TestNewcomerBecomesMember(t *testing.T) {
 	host := start(t, cfg)
 	host.Handle(answerHello)
 	newcomer, err := New(config(ks[0], two))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	introduce(t, newcomer, host)
 	run(t, newcomer)
 	until(t, newcomer, host.Self(), "connected", connected)
@@ -135,9 +121,7 @@ func TestNewcomerBecomesMember(t *testing.T) {
 	if _, ok := errors.AsType[*protocol.RemoteError](err); !ok {
 		t.Errorf("a charter call of a newcomer: %v", err)
 	}
-	if err := host.SetCharter(two); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, host.SetCharter(two))
 	well := func(s PeerStatus) bool { return s.Connected && s.Trouble == "" }
 	until(t, newcomer, host.Self(), "at one", well)
 	until(t, host, newcomer.Self(), "at one", well)

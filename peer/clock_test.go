@@ -180,9 +180,7 @@ func TestClockOfANewcomer(t *testing.T) {
 	cfg.Now, cfg.Log = shifted(-5*day-time.Hour), newLog(log)
 	h := start(t, cfg)
 	j, err := DialJoin(within(t), guest, at(t, h), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer j.Close()
 	want := "the clock of " + h.Self().Short() + " is 5d 1h behind this machine's, which says "
 	if !strings.HasPrefix(j.ClockTrouble(), want) {

@@ -77,9 +77,7 @@ func newCrowd(t *testing.T, n int) *crowd {
 				cfg.Neighbours = []keys.ID{}
 			}
 			h, err := New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if i == at {
 				c.server = h
 				continue
@@ -217,9 +215,7 @@ func measure(t *testing.T) usage {
 // cpuTime is what the process has used of its processors.
 func cpuTime(t *testing.T) time.Duration {
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 

@@ -24,9 +24,7 @@ func TestDHT(t *testing.T) {
 		cfg := config(k, c)
 		cfg.Discovery = []string{DiscoverDHT}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		hosts[i] = h
 	}
 	hub := hosts[2]
@@ -49,9 +47,7 @@ func TestTableKeepsToItself(t *testing.T) {
 		cfg := config(ks[i], c)
 		cfg.Discovery = []string{DiscoverDHT}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		hosts[i] = h
 	}
 	asks, hub := hosts[0], hosts[2]
@@ -65,9 +61,7 @@ func TestTableKeepsToItself(t *testing.T) {
 	meetAll(t, hosts...) // by way of the table
 	until(t, hub, absent, "dialled", troubled)
 	p, err := peerID(absent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, answer := range asks.table.dht.Load().Find(within(t), p) {
 		if len(answer) > 0 {
 			t.Errorf("the table tells where a member was dialled: %v", answer)
@@ -78,9 +72,7 @@ func TestTableKeepsToItself(t *testing.T) {
 // TestMDNS has two members find each other on the local network.
 func TestMDNS(t *testing.T) {
 	interfaces, err := net.Interfaces()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	multicast := func(i net.Interface) bool { return i.Flags&net.FlagUp != 0 && i.Flags&net.FlagMulticast != 0 }
 	if !slices.ContainsFunc(interfaces, multicast) {
 		t.Skip("no interface of this machine is up and has multicast")
@@ -104,14 +96,10 @@ func TestHeardOf(t *testing.T) {
 	ks := newKeys(t, 3)
 	h := start(t, config(ks[0], signed(t, draft(ks[:2]), ks)))
 	a, err := multiaddr.NewMultiaddr("/ip4/192.0.2.1/tcp/9")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, k := range ks[1:] {
 		p, err := peerID(k.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		h.heardOf(libpeer.AddrInfo{ID: p, Addrs: []multiaddr.Multiaddr{a}})
 	}
 	if got := h.addresses.Candidates(ks[1].ID()); len(got) != 1 || !got[0].Equal(a) {
@@ -131,9 +119,7 @@ func TestQUIC(t *testing.T) {
 	high := start(t, cfg)
 	cfg.Key = ks[0]
 	low, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	udp := slices.DeleteFunc(high.Addresses(), func(a string) bool { return !strings.Contains(a, "/udp/") })
 	if len(udp) != 1 {
 		t.Fatalf("listens at %q, want one QUIC address", high.Addresses())
@@ -146,15 +132,11 @@ func TestQUIC(t *testing.T) {
 	}
 	meshes := openAll(t, protocol.SessionID{1}, low, high)
 	ctx, want := within(t), []byte("over QUIC")
-	if err := meshes[0].Send(ctx, high.Self(), want); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, meshes[0].Send(ctx, high.Self(), want))
 	if got, err := meshes[1].Receive(ctx, low.Self(), nil); err != nil || string(got) != string(want) {
 		t.Errorf("received %q, %v", got, err)
 	}
-	if err := meshes[0].Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, meshes[0].Close())
 	if _, err := meshes[1].Receive(ctx, low.Self(), nil); err == nil {
 		t.Error("received from a closed mesh")
 	}
@@ -173,19 +155,13 @@ func TestLearned(t *testing.T) {
 	cfg := config(ks[0], c)
 	cfg.StateDir = dir
 	first, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	introduce(t, first, high)
 	run(t, first)
 	meetAll(t, first, high)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, first.Close())
 	text, err := os.ReadFile(filepath.Join(dir, discovery.PeersFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	want := "# Addresses at which members of the charter were reached, the latest first.\n" +
 		"# Kept by the node; it may be deleted while the node does not run.\n" +
 		"\n[[peer]]\nid = \"" + high.Self().String() + "\"\naddresses = [\"" + at(t, high) + "\"]\n"
@@ -199,9 +175,7 @@ func TestLearned(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	ks := newKeys(t, 2)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, discovery.PeersFile), []byte("[[peer]]\ncolour = 3\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(dir, discovery.PeersFile), []byte("[[peer]]\ncolour = 3\n"), 0o600))
 	log := new(lines)
 	cfg := config(ks[0], signed(t, draft(ks), ks))
 	cfg.StateDir, cfg.Log = dir, newLog(log)
@@ -220,13 +194,9 @@ func TestDamagedState(t *testing.T) {
 // TestPreferTCP gives TCP its head start, and none where there is only QUIC.
 func TestPreferTCP(t *testing.T) {
 	tcp, err := multiaddr.NewMultiaddr("/ip4/192.0.2.1/tcp/1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	quic, err := multiaddr.NewMultiaddr("/ip4/192.0.2.1/udp/1/quic-v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	both := preferTCP([]multiaddr.Multiaddr{quic, tcp})
 	if both[0].Delay <= 0 || both[1].Delay != 0 {
 		t.Errorf("delays %v and %v, want QUIC after TCP", both[0].Delay, both[1].Delay)

@@ -21,23 +21,15 @@ import (
 func datedNode(t *testing.T, k *keys.PrivateKey, by time.Duration) (address string) {
 	t.Helper()
 	template, err := newCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	template.NotBefore = time.Now().Add(by - time.Hour)
 	template.NotAfter = template.NotBefore.Add(2 * time.Hour)
 	secret, err := secretKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	identity, err := libtls.NewIdentity(secret, libtls.WithCertTemplate(template))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	served := make(chan struct{})
 	t.Cleanup(func() {
 		l.Close()
@@ -73,9 +65,7 @@ func TestDatedCertificate(t *testing.T) {
 	for _, by := range []time.Duration{2 * day, -2 * day} {
 		address := datedNode(t, ks[1], by)
 		h, err := New(config(ks[0], signed(t, draft(ks), ks)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		point(t, h, ks[1].ID(), address)
 		run(t, h)
 		wantTrouble(t, h, ks[1].ID(), fmt.Sprintf("cannot reach insurer: %s: %s", address, cause))
@@ -90,13 +80,9 @@ func TestDatedCertificate(t *testing.T) {
 func TestRefusedCertificate(t *testing.T) {
 	server, client := net.Pipe()
 	secret, err := secretKey(newKeys(t, 1)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s, err := newSecurity(secret, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	go func() {
 		config, _ := s.identity.ConfigForPeer("")
 		config.VerifyPeerCertificate = func([][]byte, [][]*x509.Certificate) error { return errors.New("the dates") }

@@ -15,9 +15,7 @@ func TestExamineKnowsCauses(t *testing.T) {
 	ks := newKeys(t, 4)
 	closed := freePort(t)
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer mute.Close()
 	go func() { // nothing that speaks as a node does
 		for {
@@ -30,9 +28,7 @@ func TestExamineKnowsCauses(t *testing.T) {
 	}()
 	c := draft(ks)
 	other, err := New(config(ks[1], signed(t, draft(ks), ks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	run(t, other)
 	at := func(port int) []string { return []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", port)} }
 	c.Members[2].Addresses = at(closed)
@@ -45,9 +41,7 @@ func TestExamineKnowsCauses(t *testing.T) {
 	c.Members[1].ID, c.Members[0].ID = ks[0].ID(), ks[1].ID() // the first's address leads to the second's node
 	c.Members[0], c.Members[1] = c.Members[1], c.Members[0]
 	self, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.Members = append(c.Members, keys.Member{Name: "self", ID: self.ID()})
 	h := start(t, config(self, signed(t, c, append(ks, self))))
 	for id, want := range map[keys.ID]Cause{ks[0].ID(): CauseOtherKey, ks[2].ID(): CauseRefused, ks[3].ID(): CauseClosed} {
@@ -76,9 +70,7 @@ func TestExamineKnowsCauses(t *testing.T) {
 // whether its port is open or closed; a member of this machine does.
 func TestReachesAround(t *testing.T) {
 	open, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer open.Close()
 	ks := newKeys(t, 2)
 	c := draft(ks)
@@ -90,9 +82,7 @@ func TestReachesAround(t *testing.T) {
 		config := config(ks[1], signed(t, c, ks))
 		config.Listen = []string{listen}
 		h, err := New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		tried, err := h.Reaches(within(t), ks[0].ID())
 		if err != nil || len(tried) != 2 || tried[0].Cause != want[0] || tried[1].Cause != want[1] {
 			t.Errorf("of a node at %s: %+v, %v; want %q", listen, tried, err, want)

@@ -35,9 +35,7 @@ func linked(t *testing.T, dialler, acceptor net.Conn) (there, here net.Conn) {
 	var sides [2]*security
 	for i, k := range newKeys(t, 2) {
 		secret, err := secretKey(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if sides[i], err = newSecurity(secret, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -49,9 +47,7 @@ func linked(t *testing.T, dialler, acceptor net.Conn) (there, here net.Conn) {
 		accepted <- err
 	}()
 	c, err := sides[0].SecureOutbound(t.Context(), dialler, sides[1].self)
-	if err := errors.Join(err, <-accepted); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(err, <-accepted))
 	return c, here
 }
 
@@ -110,9 +106,7 @@ func TestRecordsOfAWriteGoTogether(t *testing.T) {
 			t.Errorf("%d bytes were %d writes to the system, want 1", n, writes)
 		}
 	}
-	if err := <-read; err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, <-read)
 	if !bytes.Equal(got, sent) {
 		t.Error("what came is not what was written")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/multiformats/go-multiaddr"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
@@ -33,9 +34,7 @@ func newKeys(t testing.TB, n int) []*keys.PrivateKey {
 	out := make([]*keys.PrivateKey, n)
 	for i := range out {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		out[i] = k
 	}
 	slices.SortFunc(out, func(a, b *keys.PrivateKey) int { return a.ID().Compare(b.ID()) })
@@ -77,14 +76,10 @@ func draft(ks []*keys.PrivateKey) keys.Charter {
 func signed(t testing.TB, c keys.Charter, ks []*keys.PrivateKey) *keys.SignedCharter {
 	t.Helper()
 	s, err := keys.NewCharter(dated(c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, k := range ks {
 		if _, ok := c.Member(k.ID()); ok {
-			if err := s.Sign(k); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.Sign(k))
 		}
 	}
 	return s
@@ -112,9 +107,7 @@ func config(k *keys.PrivateKey, c *keys.SignedCharter) Config {
 func start(t testing.TB, cfg Config) *Host {
 	t.Helper()
 	h, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	run(t, h)
 	return h
 }
@@ -145,9 +138,7 @@ func point(t testing.TB, h *Host, id keys.ID, addresses ...string) {
 	var list []multiaddr.Multiaddr
 	for _, text := range addresses {
 		a, err := multiaddr.NewMultiaddr(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if len(a) > 2 && a[len(a)-1].Protocol().Code == multiaddr.P_P2P {
 			a = a[:len(a)-1]
 		}
@@ -168,9 +159,7 @@ func federation(t testing.TB, n int, change ...func(*Config)) []*Host {
 			f(&cfg)
 		}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		hosts[i] = h
 	}
 	for _, to := range hosts {
@@ -218,4 +207,12 @@ func openAll(t testing.TB, session protocol.SessionID, hosts ...*Host) []protoco
 		}
 	})
 	return meshes
+}
+
+// mustDo ends the test on an error.
+func mustDo(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -32,9 +32,7 @@ func TestJoin(t *testing.T) {
 	for _, address := range []string{at(t, h), h.Addresses()[0]} {
 		ctx := within(t)
 		j, err := DialJoin(ctx, guest, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if j.Peer() != h.Self() {
 			t.Errorf("connected to %s, want %s", j.Peer(), h.Self())
 		}
@@ -49,9 +47,7 @@ func TestJoin(t *testing.T) {
 		}
 		// Nor is there a way around calls.
 		s, err := openStream(ctx, j.link.conn, protoSession, make([]byte, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if err := readProtocol(s, protoSession); err == nil {
 			var answer [1]byte
 			if _, err := s.Read(answer[:]); err == nil && answer[0] == 1 { // in, as doc.go says

@@ -19,9 +19,7 @@ import (
 func TestIdentities(t *testing.T) {
 	id := newKeys(t, 1)[0].ID()
 	p, err := peerID(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if back, err := memberID(p); err != nil || back != id {
 		t.Errorf("%s came back as %s, %v", id, back, err)
 	}
@@ -30,13 +28,9 @@ func TestIdentities(t *testing.T) {
 		"secp256k1": func() (crypto.PrivKey, crypto.PubKey, error) { return crypto.GenerateSecp256k1Key(rand.Reader) },
 	} {
 		_, public, err := generate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		other, err := libpeer.IDFromPublicKey(public)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if _, err := memberID(other); !errors.Is(err, errKeyType) {
 			t.Errorf("%s: error %v, want %v", name, err, errKeyType)
 		}
@@ -58,9 +52,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d members share %d bytes in windows of %d", members, all, window)
 		}
 		limits, err := newLimits(members, rapid.IntRange(0, keys.MaxMembers).Draw(t, "workers"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if err := limits.Close(); err != nil {
 			t.Error(err)
 		}
@@ -73,9 +65,7 @@ func TestStrangersHaveNoPlacesOfWorkers(t *testing.T) {
 	const members = 3
 	for _, workers := range []int{0, keys.MaxMembers} {
 		limits, err := newLimits(members, workers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		in := 0
 		for {
 			scope, err := limits.OpenConnection(network.DirInbound, true, multiaddr.StringCast("/ip4/127.0.0.1/tcp/1"))

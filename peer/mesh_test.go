@@ -29,13 +29,9 @@ func byHand(t *testing.T, from, to *Host) (*link, session.RawStream, protocol.Me
 		opened <- m
 	}()
 	l, err := from.members.awaitLink(ctx, from.life, to.Self(), levelFull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	raw, err := l.Open(ctx, id[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	answer := make([]byte, 1)
 	if _, err := io.ReadFull(raw, answer); err != nil || answer[0] != 1 {
 		t.Fatalf("answer %d, error %v", answer[0], err)
@@ -78,9 +74,7 @@ func TestHalfFrame(t *testing.T) {
 	if _, err := raw.Write(append(binary.BigEndian.AppendUint32(nil, 100), 1, 2, 3)); err != nil {
 		t.Fatal(err)
 	}
-	if err := raw.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, raw.Close())
 	got, err := mesh.Receive(within(t), hosts[0].Self(), nil)
 	if _, ok := errors.AsType[*protocol.GoneError](err); !ok || got != nil {
 		t.Errorf("received %d bytes, error %v", len(got), err)
@@ -157,9 +151,7 @@ func TestOpenOutlivesLink(t *testing.T) {
 	}
 	p.reset()
 	m, err := high.Open(ctx, protocol.SessionID{1}, []keys.ID{low.Self()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer m.Close()
 	if err := <-opened; err != nil {
 		t.Error(err)
@@ -228,9 +220,7 @@ func TestEarlyStreamsAreBounded(t *testing.T) {
 	meetAll(t, hosts...)
 	ctx, cancel := context.WithCancel(within(t))
 	l, err := hosts[0].members.awaitLink(ctx, hosts[0].life, hosts[1].Self(), levelFull)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	const limit, full = 16, 3 // as doc.go says
 	answers := make(chan byte, limit+1)
 	var asking sync.WaitGroup

@@ -10,9 +10,7 @@ import (
 func TestHeardWhenTheClockIsSet(t *testing.T) {
 	m := newMeter()
 	p, err := peerID(newKeys(t, 1)[0].ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	m.LogRecvMessageStream(1, protoHello, p)
 	if last := m.of(p).lastHeard(); !strings.Contains(last.String(), " m=+") {
 		t.Errorf("%v has no reading of the monotonic clock", last)

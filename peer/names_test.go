@@ -19,9 +19,7 @@ import (
 func nameServer(t *testing.T, zone map[string]string) {
 	t.Helper()
 	at, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	goesFirst, dial := net.DefaultResolver.PreferGo, net.DefaultResolver.Dial
 	net.DefaultResolver.PreferGo = true
 	net.DefaultResolver.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -77,9 +75,7 @@ func TestNamesThatLeadBack(t *testing.T) {
 	for listen, machine := range map[string]bool{"/ip4/0.0.0.0/tcp/0": false, "/ip4/127.0.0.1/tcp/0": true} {
 		t.Run(map[bool]string{true: "machine", false: "network"}[machine], func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			var calls atomic.Int64
 			served := make(chan struct{})
 			go func() {

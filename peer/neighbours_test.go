@@ -22,9 +22,7 @@ func hub(t *testing.T, n int) (server *Host, clients []*Host) {
 		cfg := config(k, c)
 		cfg.Listen, cfg.Neighbours = nil, []keys.ID{server.Self()}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		introduce(t, h, server)
 		run(t, h)
 		clients = append(clients, h)
@@ -59,9 +57,7 @@ func TestAVisitorIsForgottenWithItsLink(t *testing.T) {
 	ctx := within(t)
 	server, clients := hub(t, 2)
 	awaitLinks(ctx, t, server, 2)
-	if err := clients[0].Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, clients[0].Close())
 	awaitLinks(ctx, t, server, 1)
 	if got := len(server.Status()); got != 1 {
 		t.Errorf("%d members are known after one of two has left, want 1", got)
@@ -108,9 +104,7 @@ func TestNeighboursUnderANewCharter(t *testing.T) {
 	}
 	d := draft(ks)
 	d.Version, d.Parent, d.Created = 2, first.Digest(), first.Created
-	if err := h.SetCharter(signed(t, d, ks)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, h.SetCharter(signed(t, d, ks)))
 	got := h.Status()
 	if len(got) != 2 || got[0].ID != ks[1].ID() || got[1].ID != ks[2].ID() {
 		t.Errorf("under the second charter these are kept: %+v, want the two neighbours", got)

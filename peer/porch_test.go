@@ -115,9 +115,7 @@ func TestWhoSaysNothingIsGivenUpFirst(t *testing.T) {
 	n, known := dialRaw(ctx, t, ks[1], h)
 	defer n.Close()
 	silent, err := new(net.Dialer).DialContext(ctx, "tcp", h.node.tcpAddress(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer context.AfterFunc(ctx, func() { silent.Close() })()
 	io.Copy(io.Discard, silent)
 	if known.IsClosed() || ctx.Err() != nil {

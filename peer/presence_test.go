@@ -28,9 +28,7 @@ func throughProxy(t *testing.T, change ...func(*Config)) (low, high *Host, p *pr
 			f(&cfg)
 		}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return h
 	}
 	low, high = make(ks[0]), make(ks[1])
@@ -73,9 +71,7 @@ func TestBusyIsNotSilent(t *testing.T) {
 	}
 	m := newMeter()
 	p, err := peerID(k.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	l.heard = m.of(p)
 	m.LogRecvMessageStream(1000, protoSession, p)
 	if quiet := l.quietFor(); quiet > time.Minute {
@@ -128,9 +124,7 @@ func TestRestart(t *testing.T) {
 	first := high()
 	low := start(t, config(ks[0], c))
 	meetAll(t, low, first)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, first.Close())
 	s := until(t, low, first.Self(), "disconnected", func(s PeerStatus) bool { return !s.Connected })
 	if want := "it was stopped"; s.Trouble != want && !strings.Contains(s.Trouble, "connection refused") {
 		t.Errorf("trouble %q, want %q", s.Trouble, want)
@@ -185,9 +179,7 @@ func TestRunEnds(t *testing.T) {
 	ks := newKeys(t, 2)
 	cfg := config(ks[0], signed(t, draft(ks), ks))
 	h, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	watch := h.Watch()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -211,9 +203,7 @@ func TestRunEnds(t *testing.T) {
 		t.Error("a call after close has no error")
 	}
 	unused, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for range 2 {
 		if err := unused.Close(); err != nil {
 			t.Errorf("close without run: %v", err)

@@ -81,9 +81,7 @@ func TestProxy(t *testing.T) {
 	t.Setenv("NO_PROXY", "retailer.invalid")
 	t.Setenv("HTTPS_PROXY", strings.Replace(server.URL, "http://", "http://bank:secret@", 1))
 	proxy, err := NewProxy("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	cfg := config(ks[1], c)
 	cfg.Listen, cfg.Proxy = nil, proxy
 	inside := start(t, cfg)
@@ -131,9 +129,7 @@ func TestProxyRefusals(t *testing.T) {
 		"http://" + host(silent): fmt.Sprintf("the proxy %s: it does not answer as an HTTP proxy does: ", host(silent)),
 	} {
 		proxy, err := NewProxy(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		_, err = DialJoin(within(t), newKeys(t, 1)[0], "/dns4/bank.invalid/tcp/4001", proxy)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("error\n%v, want it to say\n%s", err, want)
@@ -161,9 +157,7 @@ func TestProxyAnswersWithoutEnd(t *testing.T) {
 	}))
 	defer server.Close()
 	proxy, err := NewProxy(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if conn, err := proxy.dial(context.Background(), "tcp", "bank.invalid:4001"); err == nil {
 		conn.Close()
 		t.Error("an answer without end is read to its end")

@@ -28,17 +28,11 @@ type proxy struct {
 func newProxy(t *testing.T, to *Host) *proxy {
 	t.Helper()
 	a, err := multiaddr.NewMultiaddr(at(t, to))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, target, err := manet.DialArgs(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	p := &proxy{t: t, listener: l, target: target}
 	p.flow = sync.NewCond(&p.mu)
 	p.copying.Go(p.accept)

@@ -44,9 +44,7 @@ func startBehindNAT(t testing.TB, ks []*keys.PrivateKey, c *keys.SignedCharter) 
 			cfg.Listen = nil // as the charter says: they only dial out
 		}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if i > 0 {
 			introduce(t, h, hosts[0])
 		}
@@ -110,13 +108,9 @@ func TestRelayServesMembersOnly(t *testing.T) {
 	meetAll(t, h, member)
 	// The stranger keeps to nothing: a bare node that asks at once. The newcomer says hello as it should.
 	p, err := peerID(h.Self())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	n, err := newNode(nodeParts{key: stranger, gater: onlyDials(p), meter: newMeter(), members: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer n.Close()
 	n.host.Peerstore().AddAddrs(p, h.node.addresses(), forever)
 	if conn, err := n.swarm.DialPeer(within(t), p); err == nil {
@@ -125,17 +119,13 @@ func TestRelayServesMembersOnly(t *testing.T) {
 		}
 	}
 	invited, err := DialJoin(within(t), newcomer, h.Addresses()[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer invited.Close()
 	if err := askForPlace(t, invited.node, invited.link.conn); err == nil {
 		t.Error("an invited newcomer is given a place")
 	}
 	relay, err := peerID(h.Self())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if _, err := circuit.Reserve(within(t), overLinks{member.node.host, overDirect(member.members)},
 		libpeer.AddrInfo{ID: relay}); err != nil {
 		t.Errorf("a member is refused a place: %v", err)
@@ -143,9 +133,7 @@ func TestRelayServesMembersOnly(t *testing.T) {
 	// The member's neighbours are the charter's: it asks for a circuit to a stranger by hand.
 	for who, k := range map[string]*keys.PrivateKey{"a stranger": stranger, "an invited newcomer": newcomer} {
 		p, err := peerID(k.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if (gate{h.members}).AllowConnect(relay, nil, p) || (gate{h.members}).AllowReserve(p, nil) {
 			t.Errorf("the relay makes circuits to %s", who)
 		}
@@ -168,9 +156,7 @@ func TestOnlyRelaysBringCalls(t *testing.T) {
 	hosts := federation(t, 2)
 	meetAll(t, hosts...)
 	p, err := peerID(hosts[1].Self())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if _, err := circuit.Reserve(within(t), overLinks{hosts[0].node.host, overDirect(hosts[0].members)},
 		libpeer.AddrInfo{ID: p}); err == nil {
 		t.Error("a member that does not relay gives a place")
@@ -212,9 +198,7 @@ func TestRelayHasNoPlace(t *testing.T) {
 	meetAll(t, hosts[0], hosts[1])
 	meetAll(t, hosts[0], hosts[2])
 	relay, err := peerID(hosts[0].Self())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var refused []string
 	for _, h := range hosts[1:] {
 		_, err := circuit.Reserve(within(t), overLinks{h.node.host, overDirect(h.members)}, libpeer.AddrInfo{ID: relay})
@@ -238,9 +222,7 @@ func TestRelayBegins(t *testing.T) {
 	d.Members[0].Relay = true
 	two := signed(t, d, ks)
 	for _, h := range hosts {
-		if err := h.SetCharter(two); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.SetCharter(two))
 	}
 	meetAll(t, hosts...)
 }
@@ -256,9 +238,7 @@ func TestHolesSendNoPrivateAddress(t *testing.T) {
 	for _, text := range []string{"/ip4/10.0.0.7/tcp/9", "/ip4/203.0.113.7/tcp/9", "/ip4/10.0.0.8/tcp/9",
 		"/ip4/127.0.0.1/tcp/9"} {
 		a, err := multiaddr.NewMultiaddr(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		list = append(list, a)
 	}
 	h, said := hosts[1], false

@@ -17,9 +17,7 @@ func TestHandshakeAtAnyTime(t *testing.T) {
 	var sides [2]*security
 	for i, k := range ks {
 		secret, err := secretKey(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if sides[i], err = newSecurity(secret, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -52,9 +50,7 @@ func TestHandshakeAtAnyTime(t *testing.T) {
 		})
 	}
 	certificate, err := newCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if certificate.NotBefore.Unix() != 0 || certificate.NotAfter.Year() != 9999 {
 		t.Errorf("valid from %v to %v", certificate.NotBefore, certificate.NotAfter)
 	}
@@ -66,9 +62,7 @@ func TestWrongKeyInTheHandshake(t *testing.T) {
 	var sides [3]*security
 	for i, k := range ks {
 		secret, err := secretKey(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if sides[i], err = newSecurity(secret, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -88,9 +88,7 @@ func TestNewcomersBounds(t *testing.T) {
 	})
 	ctx := within(t)
 	j, err := DialJoin(ctx, guest, at(t, h), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer j.Close()
 	refusal := func(method string, request []byte) fault.Code {
 		_, err := j.Call(ctx, method, request)
@@ -123,15 +121,11 @@ func TestNewcomersBounds(t *testing.T) {
 
 	memory := func(of *keys.PrivateKey) (n int64) {
 		p, err := peerID(of.ID())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.node.limits.ViewPeer(p, func(s network.PeerScope) error {
+		mustDo(t, err)
+		mustDo(t, h.node.limits.ViewPeer(p, func(s network.PeerScope) error {
 			n = s.(rcmgr.ResourceScopeLimiter).Limit().GetMemoryLimit()
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return n
 	}
 	if got, of := memory(guest), memory(ks[1]); got != memoryBefore || of != memoryPerPeer {

@@ -61,9 +61,7 @@ func helloOfAnother(t *testing.T, conn rawConn, body []byte) network.Stream {
 	if err == nil {
 		_, err = expectControl(s, kindVerdict)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return s
 }
 
@@ -90,9 +88,7 @@ func meetLater(
 	dialled = until(t, h, ks[1].ID(), "refused", func(s PeerStatus) bool { return s.Refused != "" })
 
 	other, err := New(config(ks[1], c)) // it knows no address, and so dials nobody
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	other.node.host.SetStreamHandler(protoHello, func(s network.Stream) { other.reception.answer(later(t, second)(s)) })
 	run(t, other)
 	introduce(t, h, other)

@@ -43,15 +43,11 @@ func TestAddressChange(t *testing.T) {
 		cfg := config(ks[2], c)
 		cfg.Discovery = []string{}
 		mover, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		introduce(t, mover, hub)
 		run(t, mover)
 		meetAll(t, out, hub, mover)
-		if err := mover.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, mover.Close())
 		until(t, out, mover.Self(), "disconnected", func(s PeerStatus) bool { return !s.Connected })
 	}
 }
@@ -60,25 +56,15 @@ func TestAddressChange(t *testing.T) {
 func saidBy(t *testing.T, by *keys.PrivateKey, of keys.ID, seq uint64, at string) []byte {
 	t.Helper()
 	secret, err := secretKey(by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	p, err := peerID(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	a, err := multiaddr.NewMultiaddr(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	e, err := record.Seal(&libpeer.PeerRecord{PeerID: p, Addrs: []multiaddr.Multiaddr{a}, Seq: seq}, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	text, err := e.Marshal()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return text
 }
 
@@ -170,9 +156,7 @@ func TestLiarHidesNobody(t *testing.T) {
 			cfg.Listen = nil
 		}
 		h, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return h
 	}
 	out, honest, moved, liar := made(0, false), made(1, true), made(2, true), made(3, true)
@@ -211,20 +195,14 @@ const (
 // FuzzWhereabouts reads what anybody may say of where a member is; what is read was signed by the member.
 func FuzzWhereabouts(f *testing.F) {
 	id, err := keys.ParseID(lone)
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	signed, err := base64.StdEncoding.DecodeString(loneAt)
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	if _, err := decodeWhereabouts(signed); err != nil {
 		f.Fatal(err)
 	}
 	a, err := multiaddr.NewMultiaddr("/ip4/203.0.113.7/tcp/4001")
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	f.Add(signed)
 	f.Add([]byte("whereabouts"))
 	f.Fuzz(func(t *testing.T, text []byte) {

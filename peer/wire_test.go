@@ -58,9 +58,7 @@ func helloOfThree(t *testing.T) []byte {
 	body, err := hex.DecodeString("0003" + "00" + "01" + "0102030405060708" + "0000019a9e3c0d80" +
 		keys.HashOf("example").String() + "00000003" + "0006637265646974" + "000462616e6b" +
 		"01" + "00172f6970342f3139322e302e322e372f7463702f34303031")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return body
 }
 
@@ -203,9 +201,7 @@ func TestOneEncoding(t *testing.T) {
 		"less than it has announced": {good[:len(good)-2], "the message is cut short"},
 	} {
 		body, err := hex.DecodeString(test.body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		m, err := decode[pong](body)
 		if err == nil || !strings.Contains(err.Error(), test.why) || ended(err) {
 			t.Errorf("%s: %+v, error %v, want %s", what, m, err, test.why)

@@ -45,9 +45,7 @@ func employer(k *keys.PrivateKey, c *keys.SignedCharter, places int, workers ...
 func framesOf(ctx context.Context, t *testing.T, w *WorkerConn) *session.Frames {
 	t.Helper()
 	s, err := w.Open(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	f := session.NewFrames(s, w.Peer(), "node", w.Lost)
 	t.Cleanup(f.Close)
 	return f
@@ -81,9 +79,7 @@ func echo(ctx context.Context, from keys.ID, s session.RawStream) {
 func employ(ctx context.Context, t *testing.T, k *keys.PrivateKey, address string) *WorkerConn {
 	t.Helper()
 	w, err := DialNode(ctx, k, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -126,9 +122,7 @@ func TestWorkerFrames(t *testing.T) {
 		for _, f := range []*session.Frames{first, second, first} {
 			for _, size := range []int{0, 1, protocol.MaxFrame} {
 				frame := bytes.Repeat([]byte{7}, size)
-				if err := f.Send(ctx, frame); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, f.Send(ctx, frame))
 				if got, err := f.Receive(ctx, nil); err != nil || !bytes.Equal(got, frame) {
 					t.Errorf("a frame of %d bytes came back as one of %d: %v", size, len(got), err)
 				}
@@ -265,9 +259,7 @@ func helloOver(ctx context.Context, conn rawConn, k *keys.PrivateKey, as role, t
 func wantNoStream(ctx context.Context, t *testing.T, over network.Conn, proto libproto.ID, first []byte) {
 	t.Helper()
 	s, err := openStream(ctx, over, proto, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer s.Reset()
 	if readProtocol(s, proto) != nil {
 		return
@@ -353,9 +345,7 @@ func TestNoWorkerStreamsOfOthers(t *testing.T) {
 	wantNoStream(ctx, t, l.conn, protoWorker, nil)
 
 	j, err := DialJoin(ctx, guest, at(t, h), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer j.Close()
 	wantNoStream(ctx, t, j.link.conn, protoWorker, nil)
 
@@ -379,9 +369,7 @@ func TestWorkerBecomesMember(t *testing.T) {
 	next := draft(ks)
 	next.Version, next.Parent = 2, first.Digest()
 	next.Created = time.Time{}
-	if err := h.SetCharter(signed(t, next, ks)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, h.SetCharter(signed(t, next, ks)))
 	wantLost(ctx, t, w, "retailer is a member now, as version 2 of its charter says, and is to connect as one")
 }
 
@@ -413,13 +401,9 @@ func TestWorkerStruckOff(t *testing.T) {
 	n, conn := dialRaw(ctx, t, ks[3], h)
 	defer n.Close()
 	s, err := openStream(ctx, conn, protoWorker, nil) // which waits at the node for the verdict on a hello
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer s.Reset()
-	if err := readProtocol(s, protoWorker); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, readProtocol(s, protoWorker))
 	list.keys.Clear()
 	_, err = helloOver(ctx, conn, ks[3], roleWorker, h)
 	if want := "node refused the connection: this key is not one of its workers', or no longer"; err == nil ||
@@ -633,48 +617,30 @@ func TestWorkersHavePlacesWhileThereIsWork(t *testing.T) {
 func TestWorkersTakeNoPlaces(t *testing.T) {
 	const members, workers = 3, 256
 	limits, err := newLimits(members, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer limits.Close()
 	come := func(conns, streams int, memory int64, from string) {
 		t.Helper()
 		_, public, err := crypto.GenerateEd25519Key(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		p, err := libpeer.IDFromPublicKey(public)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for range conns {
 			scope, err := limits.OpenConnection(network.DirInbound, true, multiaddr.StringCast(from))
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			t.Cleanup(scope.Done)
-			if err := scope.SetPeer(p); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, scope.SetPeer(p))
 		}
-		if err := grant(limits, p, streams, memory); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, grant(limits, p, streams, memory))
 		for range streams {
 			scope, err := limits.OpenStream(p, network.DirInbound)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			t.Cleanup(scope.Done)
-			if err := scope.SetProtocol(protoWorker); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, scope.SetProtocol(protoWorker))
 		}
-		if err := limits.ViewPeer(p, func(s network.PeerScope) error {
+		mustDo(t, limits.ViewPeer(p, func(s network.PeerScope) error {
 			return s.ReserveMemory(int(memory), network.ReservationPriorityAlways)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	for range workers {
 		come(connsPerWorker, streamsOfWorker(members), memoryOfWorker(members), "/ip4/192.0.2.7/tcp/4001")
