@@ -13,14 +13,10 @@ func bankCard() Card {
 
 func TestCardText(t *testing.T) {
 	d, err := bankCard().Sign(keyNamed("bank"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	golden(t, "card.txt", d.Text())
 	back, err := ParseCard(d.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(back, bankCard()) {
 		t.Errorf("read back %+v", back)
 	}
@@ -79,9 +75,7 @@ func TestCardTooManyAddresses(t *testing.T) {
 // A card with any one byte changed, left out or doubled is refused.
 func TestCardTampering(t *testing.T) {
 	d, err := bankCard().Sign(keyNamed("bank"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tamper(d.Text(), func(what string, text []byte) {
 		if _, err := ParseCard(text); err == nil {
 			t.Errorf("%s: accepted", what)

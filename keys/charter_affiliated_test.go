@@ -21,9 +21,7 @@ func TestCharterTextWithAffiliations(t *testing.T) {
 	s := mustCharter(t, kin(), "bank", "insurer", "telco")
 	golden(t, "charter-affiliated.txt", s.Text())
 	back, err := ParseCharter(s.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := back.Complete(); err != nil || !reflect.DeepEqual(back.Charter, s.Charter) {
 		t.Errorf("read back %+v, %v", back.Charter, err)
 	}
@@ -39,9 +37,7 @@ func TestEmptyAffiliationsAreNone(t *testing.T) {
 	}
 	body := strings.Replace(string(s.Body), "[rules]", "affiliated = []\n[rules]", 1)
 	byHand, err := ParseCharter(resigned(charterDomain, body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if byHand.Affiliations != nil || byHand.Affiliated("bank", "insurer") {
 		t.Errorf("an empty list reads as %v", byHand.Affiliations)
 	}
@@ -162,9 +158,7 @@ func TestAffiliationsInTheNextVersion(t *testing.T) {
 			"affiliated: bank and insurer, telco and bank and insurer -> none"},
 	} {
 		draft := first.Next()
-		if err := v.change(&draft); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.change(&draft))
 		next := later(t, draft)
 		if fmt.Sprint(next.Affiliations) != fmt.Sprint(v.want) || !slices.Contains(next.Changes(first), v.line) {
 			t.Errorf("groups are %v, changes\n%s\nwant %v and\n%s", next.Affiliations, strings.Join(next.Changes(first), "\n"),

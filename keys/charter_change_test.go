@@ -21,9 +21,7 @@ func TestNextVersions(t *testing.T) {
 	lab := memberNamed("lab", "/ip4/10.0.0.8/tcp/4001")
 	second := later(t, first.WithMember(Card(lab)))
 	draft, err := second.WithoutMember("telco", "left the league")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	third := later(t, draft)
 	for _, s := range [][2]*SignedCharter{{second, first}, {third, second}} {
 		if err := s[0].Follows(s[1]); err != nil {
@@ -94,9 +92,7 @@ func TestNewKeyForAMember(t *testing.T) {
 	_, err := NewCharter(draft)
 	wantError(t, err, `charter "credit": members 3 and 4 are both named "telco"`)
 	draft, err = s.WithoutMember("telco", "lost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	draft.Admit(Card{Name: "telco", ID: keyNamed("telco again").ID()})
 	later(t, draft)
 	draft.Admit(Card{Name: "telco2", ID: keyNamed("telco").ID()})
@@ -175,9 +171,7 @@ func TestLargestCharter(t *testing.T) {
 	}
 	s := mustCharter(t, c)
 	back, err := ParseCharter(s.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if back.Digest() != s.Digest() || len(back.Members) != MaxMembers {
 		t.Error("the charter read back differs")
 	}

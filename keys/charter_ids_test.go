@@ -22,9 +22,7 @@ func identified() Charter {
 func TestCharterTextWithIdentifiers(t *testing.T) {
 	s := mustCharter(t, identified(), "bank", "insurer", "telco")
 	back, err := ParseCharter(s.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := back.Complete(); err != nil || !reflect.DeepEqual(back.Charter, s.Charter) {
 		t.Errorf("read back %+v, %v", back.Charter, err)
 	}

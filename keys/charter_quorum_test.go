@@ -28,9 +28,7 @@ func quorumCharter(t *testing.T) *SignedCharter {
 func revocation(t *testing.T, parent *SignedCharter, name string, signers ...string) *SignedCharter {
 	t.Helper()
 	draft, err := parent.WithoutMember(name, "stolen")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	draft.Created = noon.Add(time.Hour)
 	return mustCharter(t, draft, signers...)
 }
@@ -125,19 +123,13 @@ func TestAQuorumDoesNothingElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			draft, err := parent.WithoutMember("telco", "stolen")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			draft.Created = noon.Add(time.Hour)
 			change(&draft)
 			next, err := NewCharter(draft)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, who := range signers {
-				if err := next.Sign(keyNamed(who)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, next.Sign(keyNamed(who)))
 			}
 			if next.After(parent) || next.Complete() == nil {
 				t.Error("four of seven put it into force")

@@ -12,9 +12,7 @@ func TestCardOfARelay(t *testing.T) {
 	k := keyNamed("bank")
 	card := Card{Name: "bank", ID: k.ID(), Addresses: []string{"/ip4/203.0.113.7/tcp/4001"}, Relay: true}
 	d, err := card.Sign(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if text := string(d.Text()); !strings.Contains(text, "\nrelay = true\n") {
 		t.Errorf("the card does not say that it relays:\n%s", text)
 	}
@@ -39,9 +37,7 @@ func TestCharterWithRelays(t *testing.T) {
 	draft.Relay = RelayLimits{Minutes: 60, Circuits: 4}
 	s := mustCharter(t, draft, "bank", "insurer", "telco")
 	again, err := ParseCharter(s.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(again.Charter, s.Charter) {
 		t.Errorf("read again as %+v, want %+v", again.Charter, s.Charter)
 	}

@@ -25,9 +25,7 @@ func TestCharterTextWithRoles(t *testing.T) {
 	s := mustCharter(t, fleet(), "bank", "insurer", "telco")
 	golden(t, "charter-roles.txt", s.Text())
 	back, err := ParseCharter(s.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := back.Complete(); err != nil || !reflect.DeepEqual(back.Charter, s.Charter) {
 		t.Errorf("read back %+v, %v", back.Charter, err)
 	}
@@ -36,13 +34,9 @@ func TestCharterTextWithRoles(t *testing.T) {
 // A charter without roles has the bytes, the digest and the signatures it had before there were any.
 func TestCharterWithoutRolesIsAsBefore(t *testing.T) {
 	text, err := os.ReadFile("testdata/charter.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old, err := ParseCharter(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const digest = "95f194fd4b9bb67a15d5bf53d1e2d5e2be4cae4cb5f56d4fafffebcbca97afe1" // as charter-2.txt names its parent
 	again := mustCharter(t, old.Charter, "bank", "insurer", "telco")
 	if old.Complete() != nil || old.Roles != nil || old.Digest().String() != digest || !bytes.Equal(again.Text(), text) {
@@ -60,9 +54,7 @@ func TestEmptyRolesAreAnyRole(t *testing.T) {
 	}
 	body := strings.Replace(string(s.Body), `name = "telco"`, "name = \"telco\"\nroles = []", 1)
 	byHand, err := ParseCharter(resigned(charterDomain, body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if byHand.Roles != nil || !byHand.Allows(keyNamed("telco").ID(), RoleServer) {
 		t.Errorf("an empty list reads as %v", byHand.Roles)
 	}
@@ -138,9 +130,7 @@ func TestCardsHaveNoRoles(t *testing.T) {
 func TestSetRoles(t *testing.T) {
 	c := threeMembers()
 	for _, roles := range [][]string{{RoleClient}, {RoleServer, RoleClient}, nil} {
-		if err := c.SetRoles("telco", roles...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.SetRoles("telco", roles...))
 		if got := c.Roles[keyNamed("telco").ID()]; !slices.Equal(got, roles) {
 			t.Errorf("roles are %v, want %v", got, roles)
 		}
@@ -153,9 +143,7 @@ func TestSetRoles(t *testing.T) {
 func TestRolesInTheNextVersion(t *testing.T) {
 	first := mustCharter(t, fleet())
 	draft := first.WithMember(Card(memberNamed("telco", "/dns/t/tcp/1")))
-	if err := draft.SetRoles("bank", RoleClient); err != nil {
-		t.Fatal(err)
-	}
+	must(t, draft.SetRoles("bank", RoleClient))
 	draft.Roles[keyNamed("insurer").ID()][0] = RoleClient
 	if !reflect.DeepEqual(first.Roles, fleet().Roles) {
 		t.Errorf("a draft changed the roles of the version it was made from to %v", first.Roles)
@@ -164,9 +152,7 @@ func TestRolesInTheNextVersion(t *testing.T) {
 		t.Errorf("with its card renewed the telco has the roles %v", got)
 	}
 	draft, err := first.WithoutMember("telco", "lost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if later(t, draft); len(draft.Roles) != 2 {
 		t.Errorf("the roles of the others are %v", draft.Roles)
 	}
@@ -203,9 +189,7 @@ func TestChangesOfRoles(t *testing.T) {
 		}},
 	} {
 		draft := first.Next()
-		if err := c.change(&draft); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.change(&draft))
 		if got := later(t, draft).Changes(first); !slices.Equal(got, c.want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 		}

@@ -20,9 +20,7 @@ func TestCharterText(t *testing.T) {
 		t.Error(err)
 	}
 	second, err := s.WithoutMember("telco", "the key was on a laptop that is gone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second.Created = noon.Add(time.Hour)
 	second.Admit(Card(Member{"telco", keyNamed("telco again").ID(), []string{"/ip4/10.0.0.9/tcp/4001"}, false}))
 	golden(t, "charter-2.txt", mustCharter(t, second, "bank").Text())
@@ -59,9 +57,7 @@ func TestParseCharterKeepsForeignBytes(t *testing.T) {
 	body := "# ours\nversion   = 1\nname='credit'\nformat = \"hanse-charter-v1\"\ncreated = \"2026-11-20T12:00:00Z\"\nmember = [{name = \"bank\", id = \"" + goldenID + "\"}]\n"
 	text := resigned(charterDomain, body, "bank")
 	s, err := ParseCharter(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := s.Complete(); err != nil {
 		t.Error(err)
 	}
@@ -118,9 +114,7 @@ func TestComplete(t *testing.T) {
 		{"insurer", `charter "credit" is not in force: bank and telco have not signed it`},
 		{"bank", `charter "credit" is not in force: telco has not signed it`},
 	} {
-		if err := s.Sign(keyNamed(c.signer)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Sign(keyNamed(c.signer)))
 		wantError(t, s.Complete(), c.want)
 	}
 	wantError(t, mustCharter(t, threeMembers()).Complete(), `charter "credit" is not in force: bank, insurer and telco have not signed it`)
@@ -208,9 +202,7 @@ func drawCharter(t *rapid.T) Charter {
 		c.Members = append(c.Members, m)
 		if roles := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{RoleServer, RoleClient}), 0, 2, rapid.ID).Draw(t,
 			"roles"); len(roles) > 0 {
-			if err := c.SetRoles(m.Name, roles...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.SetRoles(m.Name, roles...))
 		}
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "revoked") {
@@ -226,14 +218,10 @@ func TestCharterRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCharter(t)
 		s, err := NewCharter(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range rapid.SliceOfNDistinct(rapid.SampledFrom(c.Members), 0, len(c.Members),
 			func(m Member) string { return m.Name }).Draw(t, "signers") {
-			if err := s.Sign(keyNamed(m.Name)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Sign(keyNamed(m.Name)))
 		}
 		back, err := ParseCharter(s.Text())
 		if err != nil {

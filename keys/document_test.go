@@ -22,9 +22,7 @@ func TestDocumentText(t *testing.T) {
 	d.Sign(keyNamed("bank"))
 	golden(t, "document.txt", d.Text())
 	back, err := ParseDocument(testDomain, d.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(back.Text(), d.Text()) || back.Hash() != d.Hash() || len(back.Signatures) != 2 {
 		t.Error("the text read back differs")
 	}
@@ -112,9 +110,7 @@ func TestSignaturesInAnyOrder(t *testing.T) {
 	lines := strings.SplitAfter(strings.TrimSuffix(tail, "\n")+"\n", "\n")[:3]
 	slices.Reverse(lines)
 	d, err := ParseDocument(testDomain, []byte(head+signaturesHeader+strings.Join(lines, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(d.Text()) != text {
 		t.Error("the rendered text is not canonical")
 	}
@@ -125,9 +121,7 @@ func TestAddSignature(t *testing.T) {
 	bank, telco := keyNamed("bank"), keyNamed("telco")
 	sig := bank.Sign(d.Domain, d.Body)
 	wantError(t, d.AddSignature(telco.ID(), sig), "note: the signature of "+telco.ID().Short()+" does not fit the text above it: one of the two was changed, or it was made for another text")
-	if err := d.AddSignature(bank.ID(), sig); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.AddSignature(bank.ID(), sig))
 	sig[0]++
 	if !d.SignedBy(bank.ID()) || d.SignedBy(telco.ID()) {
 		t.Error("the wrong one has signed")
@@ -151,9 +145,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 			d.Sign(keyNamed(name))
 		}
 		back, err := ParseDocument(testDomain, d.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !bytes.Equal(back.Body, d.Body) || !maps.EqualFunc(back.Signatures, d.Signatures, bytes.Equal) {
 			t.Fatalf("read back %+v", back)
 		}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew; look at the difference before keeping it")
@@ -44,13 +46,9 @@ func threeMembers() Charter {
 func mustCharter(t testing.TB, c Charter, signers ...string) *SignedCharter {
 	t.Helper()
 	s, err := NewCharter(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range signers {
-		if err := s.Sign(keyNamed(name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Sign(keyNamed(name)))
 	}
 	return s
 }
@@ -71,14 +69,10 @@ func golden(t *testing.T, name string, text []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, text, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(text, want) {
 		t.Fatalf("%s differs from the golden text; got:\n%s", name, text)
 	}
@@ -91,4 +85,12 @@ func resigned(domain, body string, signers ...string) []byte {
 		d.Sign(keyNamed(name))
 	}
 	return d.Text()
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

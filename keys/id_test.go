@@ -156,9 +156,7 @@ func TestTextMarshalling(t *testing.T) {
 	}
 	in := both{keyNamed("bank").ID(), HashOf("d")}
 	text, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := fmt.Sprintf(`{"ID":%q,"Hash":%q}`, in.ID, in.Hash); string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
@@ -200,13 +198,9 @@ func FuzzHashText(f *testing.F) {
 
 func TestGenerateKey(t *testing.T) {
 	a, err := GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if a.ID() == b.ID() || a.ID().IsZero() {
 		t.Error("two keys are equal")
 	}

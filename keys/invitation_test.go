@@ -22,14 +22,10 @@ func telcoInvitation() Invitation {
 
 func TestInvitationText(t *testing.T) {
 	d, err := telcoInvitation().Sign(keyNamed("bank"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	golden(t, "invitation.txt", d.Text())
 	back, doc, err := ParseInvitation(d.Text(), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(back, telcoInvitation()) || !bytes.Equal(doc.Text(), d.Text()) {
 		t.Errorf("read back %+v", back)
 	}
@@ -38,9 +34,7 @@ func TestInvitationText(t *testing.T) {
 func TestInvitationExpires(t *testing.T) {
 	i := telcoInvitation()
 	d, err := i.Sign(keyNamed("bank"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, _, err := ParseInvitation(d.Text(), i.Expires.Add(-time.Nanosecond)); err != nil {
 		t.Error(err)
 	}
@@ -117,9 +111,7 @@ func TestParseInvitationErrors(t *testing.T) {
 // An invitation with any one byte changed, left out or doubled is refused.
 func TestInvitationTampering(t *testing.T) {
 	d, err := telcoInvitation().Sign(keyNamed("bank"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tamper(d.Text(), func(what string, text []byte) {
 		if _, _, err := ParseInvitation(text, noon); err == nil {
 			t.Errorf("%s: accepted", what)

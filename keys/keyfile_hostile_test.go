@@ -16,27 +16,19 @@ func block(t *testing.T, text string, to age.Recipient) string {
 	var b bytes.Buffer
 	a := armor.NewWriter(&b)
 	w, err := age.Encrypt(a, to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := w.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), a.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.Close(), a.Close()))
 	return b.String()
 }
 
 func TestForeignBlocks(t *testing.T) {
 	other, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	passphrase, err := age.NewScryptRecipient("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	passphrase.SetWorkFactor(quick)
 	for _, c := range []struct{ text, want string }{
 		{block(t, goldenSecret, other.Recipient()), "the key is not encrypted with a passphrase"},
@@ -62,9 +54,7 @@ func TestKeyFileWithTooMuchWork(t *testing.T) {
 	if _, err := a.Write([]byte(header)); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Close())
 	path := written(t, b.String())
 	_, err := LoadKeyFile(path, answer("x"))
 	wantError(t, err, `key file "`+path+`": the encrypted key is damaged: scrypt work factor too large: 30`)
@@ -73,9 +63,7 @@ func TestKeyFileWithTooMuchWork(t *testing.T) {
 // A changed key file never gives another key.
 func TestKeyFileTampering(t *testing.T) {
 	sealed, err := encrypt([]byte(goldenSecret+"\n"), []byte("x"), quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain, locked := goldenKeyText(), goldenKeyText()
 	locked.Secret = sealed
 	for _, text := range []keyText{plain, locked} {

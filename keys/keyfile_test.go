@@ -33,9 +33,7 @@ func mustNotAsk(t *testing.T) PassphraseFunc {
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "member.key")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -48,17 +46,13 @@ func TestKeyFile(t *testing.T) {
 	for _, passphrase := range []string{"", "correct horse"} {
 		path := filepath.Join(t.TempDir(), "bank.key")
 		k := keyNamed("bank")
-		if err := createKeyFile(path, "bank", k, []byte(passphrase), quick); err != nil {
-			t.Fatal(err)
-		}
+		must(t, createKeyFile(path, "bank", k, []byte(passphrase), quick))
 		ask := answer(passphrase)
 		if passphrase == "" {
 			ask = mustNotAsk(t)
 		}
 		f, err := LoadKeyFile(path, ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if f.Key.ID() != k.ID() || f.Name != "bank" {
 			t.Errorf("read back %+v", f)
 		}
@@ -70,16 +64,12 @@ func TestKeyFile(t *testing.T) {
 func checkSecrecy(t *testing.T, path string, encrypted bool) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if bytes.Contains(text, []byte(secretPrefix)) == encrypted {
 		t.Errorf("the secret stands there in the clear: %v", !encrypted)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("the mode is %v", info.Mode())
 	}
@@ -88,17 +78,11 @@ func checkSecrecy(t *testing.T, path string, encrypted bool) {
 // The work factor that members really get, once: it takes a second or so.
 func TestKeyFileWorkFactor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bank.key")
-	if err := CreateKeyFile(path, "bank", keyNamed("bank"), []byte("correct horse")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, CreateKeyFile(path, "bank", keyNamed("bank"), []byte("correct horse")))
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kt, err := parseKeyText(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	block := new(bytes.Buffer)
 	if _, err := block.ReadFrom(armor.NewReader(bytes.NewReader(kt.Secret))); err != nil {
 		t.Fatal(err)
@@ -113,13 +97,9 @@ func TestKeyFileGolden(t *testing.T) {
 	golden(t, "key.txt", goldenKeyText().render())
 	for _, name := range []string{"key.txt", "key-passphrase.txt"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f, err := LoadKeyFile(written(t, string(text)), answer("correct horse"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if f.Key.ID().String() != goldenID || f.Name != "bank" {
 			t.Errorf("%s: read %+v", name, f)
 		}
@@ -151,9 +131,7 @@ func TestKeyFileOpenToOthers(t *testing.T) {
 	}
 	for mode, shown := range map[os.FileMode]string{0o644: "0644", 0o640: "0640", 0o602: "0602"} {
 		path := written(t, string(goldenKeyText().render()))
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, mode))
 		_, err := LoadKeyFile(path, nil)
 		wantError(t, err, `key file "`+path+`": it is open to other users of this machine (mode `+shown+`), `+
 			`so it is not used: run "chmod 600 `+path+`"`)
@@ -162,9 +140,7 @@ func TestKeyFileOpenToOthers(t *testing.T) {
 
 func TestLoadKeyFileErrors(t *testing.T) {
 	sealed, err := encrypt([]byte(goldenSecret+"\n"), []byte("correct horse"), quick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	locked := string(sealed)
 	gone := errors.New("no terminal")
 	for _, c := range []struct {
@@ -221,9 +197,7 @@ func TestLoadKeyFileThatIsNone(t *testing.T) {
 // A link somebody put there beforehand does not lead the secret elsewhere.
 func TestWriteNewFollowsNoLink(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(filepath.Join(t.TempDir(), "elsewhere"), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(t.TempDir(), "elsewhere"), path))
 	if err := writeNew(path, []byte("x")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a symbolic link is followed: %v", err)
 	}

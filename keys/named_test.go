@@ -6,9 +6,7 @@ import "testing"
 func TestNamed(t *testing.T) {
 	d := NewDocument(testDomain, []byte("a = 1\n"))
 	k, err := GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Sign(k)
 	short := d.Named()
 	if short.Hash() != d.Hash() || short.Named().Hash() != d.Hash() || short.SignedBy(k.ID()) || len(short.Body) > 0 {

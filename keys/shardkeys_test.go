@@ -19,13 +19,9 @@ func shardKeysOf() *ShardKeys {
 func TestShardKeysComeBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	s := shardKeysOf()
-	if err := CreateShardKeys(path, s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, CreateShardKeys(path, s))
 	got, err := LoadShardKeys(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got.Contract != s.Contract || !got.Expires.Equal(s.Expires) || len(got.Keys) != 2 ||
 		got.Keys[0].ID() != s.Keys[0].ID() || got.Keys[11].ID() != s.Keys[11].ID() {
 		t.Errorf("%+v comes back as %+v", s, got)
@@ -36,9 +32,7 @@ func TestShardKeysComeBack(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v: %v", info.Mode(), err)
 	}
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o640))
 	if _, err := LoadShardKeys(path); err == nil || !strings.Contains(err.Error(), "open to other users") {
 		t.Errorf("a file that others may read: %v", err)
 	}

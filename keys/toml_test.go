@@ -81,9 +81,7 @@ func TestDecodeStrictErrors(t *testing.T) {
 func TestDecodeStrict(t *testing.T) {
 	v := sample{Count: 7, Name: "default"}
 	text := fmt.Sprintf("# a comment [[[\nname = \"a # \\\" [b]\" # c\nlist = [\n  'x',\n\n]\nid = %q\nextra.a = \"1\"\nrate = 2\n[[rule]]\nname = \"r\"", keyNamed("bank").ID())
-	if err := DecodeStrict("job", []byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, DecodeStrict("job", []byte(text), &v))
 	if v.Name != `a # " [b]` || v.Count != 7 || v.List[0] != "x" || v.ID != keyNamed("bank").ID() || v.Extra["a"] != "1" ||
 		v.Rate != 2 || v.Rule[0].Name != "r" {
 		t.Errorf("read %+v", v)
