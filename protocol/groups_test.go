@@ -41,9 +41,7 @@ func newGrouped(t *testing.T) *grouped {
 	g.groups = base[0].NewGroups(box)
 	within := func(l *protocol.Links, groups *protocol.Groups, number uint16) *protocol.Links {
 		links, err := groups.Links(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return links
 	}
 	for number := range uint16(3) {
@@ -63,9 +61,7 @@ func newGrouped(t *testing.T) *grouped {
 func (g *grouped) send(t *testing.T, from, group int, kind string, operation uint64) {
 	t.Helper()
 	m := protocol.Message{Kind: kind, Class: contract.ClassControl, Operation: operation}
-	if err := g.others[from][group].Send(t.Context(), 0, m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.others[from][group].Send(t.Context(), 0, m))
 }
 
 // TestMessagesAreSortedByGroup: what a party has sent in one group waits while another is served, and numbers are those
@@ -140,9 +136,7 @@ func TestDeviationsInGroups(t *testing.T) {
 func TestMessagesOfGroupsHaveNoPlaceElsewhere(t *testing.T) {
 	g := newGrouped(t)
 	m := protocol.Message{Kind: "x", Class: contract.ClassControl, Operation: 1}
-	if err := g.others[1][1].Send(t.Context(), 2, m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.others[1][1].Send(t.Context(), 2, m))
 	_, err := g.others[2][0].Receive(t.Context(), 1, "x", nil)
 	if !errors.Is(err, contract.ErrDeviation) || !strings.Contains(err.Error(), "it is of group 1 of the servers, in which it has no place here") {
 		t.Errorf("error is %v", err)

@@ -133,9 +133,7 @@ func TestWhatIsTakenLateIsTheSame(t *testing.T) {
 				}
 				return l.sessions[i].Finish(t.Context())
 			})
-			if err := errors.Join(errs...); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, errors.Join(errs...))
 			l.Close()
 			for i, n := range notebooks {
 				order[run][i] = n.entries
@@ -211,9 +209,7 @@ func TestNobodyWaitsInACircle(t *testing.T) {
 			_, err := c.run(ctx, l.sessions[i], i)
 			return err
 		})
-		if err := errors.Join(errs...); err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, errors.Join(errs...))
 		l.Close()
 	})
 }
@@ -287,9 +283,7 @@ func TestFaultsInWhatIsTakenLate(t *testing.T) {
 				}
 			}
 			end, err := l.sessions[0].BeginPass(t.Context(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wantStep(t, end(t.Context()), c.want, "shop")
 			again := end(t.Context())
 			wantStep(t, again, c.want, "shop")
@@ -395,9 +389,7 @@ func TestNoMoreIsHeldThanHasBegun(t *testing.T) {
 		var ends []func(context.Context) error
 		for range 2 {
 			end, err := l.sessions[0].BeginPass(t.Context(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			ends = append(ends, end)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

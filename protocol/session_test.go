@@ -20,9 +20,7 @@ import (
 func (l *testNetwork) derived(t *testing.T, i, j int) []byte {
 	t.Helper()
 	b, err := l.sessions[i].Pair(j).Derive("test", 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -57,9 +55,7 @@ func TestPairSecretsAreFresh(t *testing.T) {
 func TestNewSessionRefuses(t *testing.T) {
 	l := newTestNetwork(t, "bank", "shop")
 	stranger, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		config protocol.SessionConfig
 		want   string

@@ -180,9 +180,7 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 		var mine [][]byte // what the guesser can compute for the two others, under every key it has
 		for _, peer := range []int{0, 1, 3} {
 			key, err := l.sessions[guesser].Pair(peer).Derive("hanse row set v1", 32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, ends := range [][2]int{{0, 1}, {1, 0}} {
 				mine = append(mine, rowCode(l, key, ends[0], ends[1], guess))
 			}
@@ -215,9 +213,7 @@ func TestCodesOfRowsDiscloseNothingToOthers(t *testing.T) {
 		}
 		// The control: a partner, who has the key, makes the code again. It knows of its own partner, by design.
 		key, err := l.sessions[guesser].Pair(0).Derive("hanse row set v1", 32)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !seen[string(rowCode(l, key, 0, guesser, guess))] {
 			t.Error("the test does not make codes as the protocol does")
 		}

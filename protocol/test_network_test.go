@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"pgregory.net/rapid"
 )
 
 // testNetwork is a federation whose members are in a session, once it is open.
@@ -66,9 +67,7 @@ func (l *testNetwork) open(ctx context.Context, number uint32, chunk int) (errs 
 // mustOpen is open where nobody may fail.
 func (l *testNetwork) mustOpen(t testing.TB, number uint32, chunk int) {
 	t.Helper()
-	if err := errors.Join(l.open(t.Context(), number, chunk)...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(l.open(t.Context(), number, chunk)...))
 }
 
 // each is Each where a party that fails closes its mesh, so that the others see it go.
@@ -126,4 +125,12 @@ func newReduction(plan contract.Plan, n int, word uint64) *reduction {
 func (l *testNetwork) holdTo(t testing.TB, topology contract.Topology, operations ...contract.Operation) {
 	t.Helper()
 	l.contract = l.Agree(t, contract.Job{Topology: topology.String()}, 0, nil, operations)
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -13,13 +13,9 @@ import (
 func TestBrief(t *testing.T) {
 	l := newMembers(t, "bank", "insurer", "shop")
 	c, err := newDraft(t, l).contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	brief, err := c.Brief()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if brief.Hash() != c.Hash() || fmt.Sprint(brief.Parties) != fmt.Sprint(c.Parties) || brief.Rows() != c.Rows() ||
 		fmt.Sprint(brief.Openings) != fmt.Sprint(c.Openings) || fmt.Sprint(brief.Job) != fmt.Sprint(c.Job) {
 		t.Errorf("in brief the contract is %+v, want %+v", brief, c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
+	"pgregory.net/rapid"
 )
 
 // members are the parties of a contract, with their keys.
@@ -24,9 +25,7 @@ func newMembers(t testing.TB, names ...string) *members {
 	m := &members{}
 	for _, name := range names {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m.keys, m.ids = append(m.keys, k), append(m.ids, k.ID())
 		m.parties = append(m.parties, contract.Party{Name: name, ID: k.ID()})
 	}
@@ -45,9 +44,7 @@ type draft struct {
 func newDraft(t testing.TB, l *members) *draft {
 	t.Helper()
 	job, err := contract.ParseJob([]byte(goodJob))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := &draft{job: job}
 	for i, p := range l.parties {
 		role := "passive"
@@ -73,16 +70,12 @@ func (d *draft) contract() (*contract.Contract, error) {
 func TestContractRoundTrip(t *testing.T) {
 	l := newMembers(t, "bank", "insurer", "shop")
 	c, err := newDraft(t, l).contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range l.keys {
 		c.Sign(k)
 	}
 	again, err := contract.ParseContract(c.Document.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(again.Parties, c.Parties) || !reflect.DeepEqual(again.Openings, c.Openings) ||
 		!reflect.DeepEqual(again.Operations, c.Operations) || again.Job.Name != c.Job.Name {
 		t.Errorf("the contract reads %+v, want %+v", again, c)
@@ -101,9 +94,7 @@ func TestContractRoundTrip(t *testing.T) {
 func TestContractNamesWhoMustSign(t *testing.T) {
 	l := newMembers(t, "bank", "insurer", "shop")
 	c, err := newDraft(t, l).contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, missing := range []string{"bank, insurer, shop", "insurer, shop", "shop"} {
 		want := fmt.Sprintf("the contract of job %q is not in force: %s must still sign it", "credit-risk", missing)
 		if _, err := c.InForce(); text(err) != want {
@@ -184,9 +175,7 @@ func TestContractMessages(t *testing.T) {
 func TestForeignContracts(t *testing.T) {
 	l := newMembers(t, "bank", "insurer", "shop")
 	c, err := newDraft(t, l).contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.Sign(l.keys[0])
 	signed := string(c.Document.Text())
 	unsigned := string(keys.NewDocument(contract.DomainContract, c.Body).Text())
@@ -216,9 +205,7 @@ func TestForeignContracts(t *testing.T) {
 func FuzzParseContract(f *testing.F) {
 	l := newMembers(f, "bank", "insurer", "shop")
 	c, err := newDraft(f, l).contract()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(c.Document.Text())
 	f.Add(directContract(f, l).Document.Text())
 	c.Sign(l.keys[1])
@@ -239,4 +226,12 @@ func FuzzParseContract(f *testing.F) {
 			t.Fatalf("a contract made of what parses is refused: %v", err)
 		}
 	})
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -25,9 +25,7 @@ func directContract(t testing.TB, l *members) *contract.Contract {
 			Shape: []int64{3}, Count: 1, Bytes: 24},
 	})
 	c, err := d.contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -37,9 +35,7 @@ func TestDirectMessagesInContracts(t *testing.T) {
 	l := newMembers(t, "bank", "insurer", "shop")
 	c := directContract(t, l)
 	again, err := contract.ParseContract(c.Document.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fmt.Sprint(again.Operations) != fmt.Sprint(c.Operations) || again.Hash() != c.Hash() {
 		t.Errorf("the contract reads %+v, want %+v", again.Operations, c.Operations)
 	}
@@ -49,9 +45,7 @@ func TestDirectMessagesInContracts(t *testing.T) {
 		"share to bank 1x12, score to bank 1x24",
 	} {
 		lines, err := again.Egress(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, e := range lines {
 			if e.Kind == "share" || e.Kind == "score" {
@@ -78,9 +72,7 @@ func TestBudgetsAllowTheFramesOfDirectMessages(t *testing.T) {
 		d.operations = []contract.Operation{{Kind: "share", Collective: "direct", Root: "bank", To: "shop",
 			Class: "masked", Encoding: "ring48", Count: int64(len(sizes)), Bytes: bytes}}
 		c, err := d.contract()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		lines, err := c.Egress(0)
 		if err != nil || len(lines) != 1 || lines[0].MaxFrames < frames || lines[0].MaxBytes != bytes {
 			rt.Fatalf("the budget is %+v, want session for %d frames of %d bytes, error %v", lines, frames, bytes, err)
@@ -92,9 +84,7 @@ func TestBudgetsAllowTheFramesOfDirectMessages(t *testing.T) {
 func TestJobsOverClientsHaveNoDirectMessages(t *testing.T) {
 	l := newMembers(t, "hub", "a", "b")
 	job, err := contract.ParseJob([]byte(served([]string{"hub", "a", "b"}, []string{"hub"})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var facts []contract.Facts
 	for i, p := range l.parties {
 		facts = append(facts, contract.Facts{Name: p.Name, ID: p.ID, Role: []string{"server", "client", "client"}[i]})

@@ -31,9 +31,7 @@ func TestEgressFollowsFromOperations(t *testing.T) {
 			Shape: []int64{1 << 20, 3}, Count: 2, Bytes: 6 << 20},
 		published("part", 1, "telco", 10), published("part", 1, "insurer", 20), published("rest", 2, "telco", 10),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		// The tree of four parties rooted at the bank: insurer and shop send to it, telco to shop.
 		"bank: hello to insurer 1x8, hello to shop 1x8, hello to telco 1x8, width to insurer 3x24, width to shop 3x24, sums to shop 8x6291456",
@@ -44,9 +42,7 @@ func TestEgressFollowsFromOperations(t *testing.T) {
 	}
 	for i := range want {
 		lines, err := c.Egress(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := c.Parties[i].Name + ":"
 		for k, e := range lines {
 			if k > 0 {

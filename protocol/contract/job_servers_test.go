@@ -45,9 +45,7 @@ func TestEveryClientHasOneServer(t *testing.T) {
 		}
 		servers := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, n/2, rapid.ID).Draw(r, "servers")
 		job, err := contract.ParseJob([]byte(served(names, servers)))
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		var all []int
 		fewest, most := n, 0
 		for _, s := range servers {
@@ -91,9 +89,7 @@ func TestRolesOfTheCharterHoldForJobsOverClients(t *testing.T) {
 			charter.Roles[m.ID] = c.roles[name]
 		}
 		job, err := contract.ParseJob([]byte(served(parties, c.servers)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := job.CheckRoles(&charter); text(err) != c.want {
 			t.Errorf("roles %v, servers %v: error %v, want %q", c.roles, c.servers, err, c.want)
 		}
@@ -103,9 +99,7 @@ func TestRolesOfTheCharterHoldForJobsOverClients(t *testing.T) {
 // TestRolesSayNothingOfStrangers: that a party is no member is for others to say.
 func TestRolesSayNothingOfStrangers(t *testing.T) {
 	job, err := contract.ParseJob([]byte(served([]string{"hub", "a", "b"}, []string{"hub"})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	charter := keys.Charter{Roles: map[keys.ID][]string{{1}: {keys.RoleClient}}}
 	if err := job.CheckRoles(&charter); err != nil {
 		t.Error(err)

@@ -47,9 +47,7 @@ nonce = "00ff"
 func TestJobRoundTrip(t *testing.T) {
 	for _, text := range []string{goodJob, goodPrediction} {
 		job, err := contract.ParseJob([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := job.Text(); err != nil || string(got) != text {
 			t.Errorf("the job is written back as\n%s\nerror %v", got, err)
 		}
@@ -60,9 +58,7 @@ func TestJobDefaults(t *testing.T) {
 	text := strings.NewReplacer("privacy = \"masked\"\n", "", "topology = \"ring\"\n", "",
 		"table = \"customers\"\n", "").Replace(goodJob)
 	job, err := contract.ParseJob([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if job.Privacy != "sealed" || job.Topology != "tree" || job.Table != "train" {
 		t.Errorf("the defaults are %q, %q and %q", job.Privacy, job.Topology, job.Table)
 	}
@@ -115,9 +111,7 @@ func wantRefusal(t *testing.T, text, want string) {
 
 func TestJobMembers(t *testing.T) {
 	job, err := contract.ParseJob([]byte(goodJob))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := newMembers(t, "shop", "bank", "telco", "insurer")
 	charter := &keys.Charter{Name: "credit"}
 	for _, p := range l.parties {
@@ -220,9 +214,7 @@ func TestJobsHaveTheStrongestPrivacyOfTheirKindUnlessTheySayOtherwise(t *testing
 			"\"\nopen_to = \"a\"\n", "sealed"},
 	} {
 		job, err := contract.ParseJob([]byte("format = \"hanse-job-v1\"\nname = \"j\"\n" + c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if job.Privacy != c.want {
 			t.Errorf("privacy is %q, want %q, in\n%s", job.Privacy, c.want, c.text)
 		}

@@ -16,13 +16,9 @@ func likenessOf(t *testing.T, l *members, change func(*draft)) keys.Hash {
 	if err == nil {
 		c, err = contract.ParseContract(c.Document.Text())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, err := c.Likeness()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 

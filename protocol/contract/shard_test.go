@@ -16,9 +16,7 @@ func sharded(t testing.TB, l *members) contract.InForce {
 	d.job.Shards = 4
 	d.operations = append(d.operations, contract.InShards(4, shardOperations(), shardOperations())...)
 	c, err := d.contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range l.keys {
 		c.Sign(k)
 	}
@@ -26,9 +24,7 @@ func sharded(t testing.TB, l *members) contract.InForce {
 		t.Fatal(err)
 	}
 	f, err := c.InForce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -54,18 +50,12 @@ func delegations(
 func delegated(t testing.TB, by *keys.PrivateKey, d contract.Delegation) *contract.Delegation {
 	t.Helper()
 	worker, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Worker, d.Expires = worker.ID(), time.Date(2027, 1, 2, 3, 4, 5, 6, time.UTC)
 	signed, err := contract.NewDelegation(d, by)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read, err := contract.ParseDelegation(signed.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return read
 }
 
@@ -77,13 +67,9 @@ func TestShardsContractsRoundTrip(t *testing.T) {
 	s := contract.Shard{Index: 1, Of: 4, First: 250, Rows: 250}
 	list := delegations(t, l, f, s, 3)
 	shard, err := f.Shard(list, nil, shardOperations())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := f.ParseShard(shard.Contract().Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := again.Contract()
 	if c.Hash() != shard.Contract().Hash() || c.Hash() == f.Contract().Hash() {
 		t.Errorf("hash %s, written %s, job's %s", c.Hash().Short(), shard.Contract().Hash().Short(),
@@ -98,9 +84,7 @@ func TestShardsContractsRoundTrip(t *testing.T) {
 		}
 	}
 	b, err := contract.NewBudget(c, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := b.Spend("factors", contract.ClassMasked, contract.Bytes, 2, 100); err != nil {
 		t.Error(err)
 	}
@@ -152,9 +136,7 @@ func TestForgedDelegations(t *testing.T) {
 		{"with a worker twice", "bank and insurer have the same id", func(list []*contract.Delegation) {
 			d := contract.Delegation{Contract: f.Contract().Hash(), Shard: s, Generation: 3, Worker: list[0].Worker}
 			twin, err := contract.NewDelegation(d, l.keys[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			list[1] = twin
 		}},
 	} {
@@ -185,9 +167,7 @@ func TestForgedDelegations(t *testing.T) {
 	}
 	// A shard's contract has no shards of its own, and is no other job's.
 	shard, err := f.Shard(delegations(t, l, f, s, 3), nil, shardOperations())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := shard.Shard(delegations(t, l, f, s, 3), nil, shardOperations()); err == nil {
 		t.Error("a shard was cut into shards")
 	}

@@ -134,21 +134,15 @@ func TestPublishedTreesLarge(t *testing.T) {
 		root := rapid.IntRange(0, q-1).Draw(t, "root")
 		excluded := (root + rapid.IntRange(1, q-1).Draw(t, "excluded")) % q
 		t1, t2, err := contract.PublishedTrees(q, root, excluded)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := contract.Different(t1, t2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, contract.Different(t1, t2))
 	})
 }
 
 // TestPublishedTreesOfFigure2 is the drawing in PublishedTrees, with the paper's numbers less one.
 func TestPublishedTreesOfFigure2(t *testing.T) {
 	t1, t2, err := contract.PublishedTrees(4, 0, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := fmt.Sprint(t1.LeafSets()), "[[0 3] [1 2] [0 1 2 3]]"; got != want {
 		t.Errorf("T1 has the leaf sets %s, want %s", got, want)
 	}

@@ -30,9 +30,7 @@ func BenchmarkRecord(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					copy(payload, big64(e.Sequence)) // no payload twice
-					if err := l.logs[0].Record(e, payload); err != nil {
-						b.Fatal(err)
-					}
+					must(b, l.logs[0].Record(e, payload))
 					e.Sequence++
 				}
 				b.ReportMetric(BlockSize, "B/frame")
@@ -50,9 +48,7 @@ func BenchmarkRecordOpening(b *testing.B) {
 	payload := make([]byte, 1<<20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := l.logs[0].Record(e, payload); err != nil {
-			b.Fatal(err)
-		}
+		must(b, l.logs[0].Record(e, payload))
 	}
 }
 
@@ -77,20 +73,14 @@ func BenchmarkVerify(b *testing.B) {
 // pass reads a transcript once and returns how many records it has.
 func pass(b *testing.B, text []byte, ids []keys.ID, check bool) (n int) {
 	r, err := NewReader(bytes.NewReader(text))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	v, err := NewVerifier(r.Header(), ids)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	var rec Record
 	for err = r.Next(&rec); err == nil; err = r.Next(&rec) {
 		n++
 		if check {
-			if err := v.Add(&rec); err != nil {
-				b.Fatal(err)
-			}
+			must(b, v.Add(&rec))
 		}
 	}
 	if err != io.EOF {

@@ -9,14 +9,10 @@ import (
 // TestTheDocumentHasTheLayouts holds docs/transcript.md against the layouts beside the code.
 func TestTheDocumentHasTheLayouts(t *testing.T) {
 	page, err := os.ReadFile("../../docs/transcript.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, lines := range map[string]int{"header.go": 10, "record.go": 20} {
 		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := 0
 		for line := range strings.Lines(string(source)) {
 			layout, ok := strings.CutPrefix(line, "//\t")

@@ -24,9 +24,7 @@ func TestSmallTranscriptsAreGolden(t *testing.T) {
 // listing renders a transcript for people.
 func listing(t *testing.T, text []byte) []byte {
 	r, err := NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b strings.Builder
 	h := r.Header()
 	fmt.Fprintf(&b, "party %d, contract %s\n", h.Self, h.Contract.Short())
@@ -45,14 +43,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what it was; if the format was to change, its version must", path)
 	}

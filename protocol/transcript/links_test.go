@@ -125,9 +125,7 @@ func TestWhateverNetworksDoVerifies(t *testing.T) {
 		}
 		for i := range l.logs {
 			s, err := verify(l.text(i), l.ids)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for j, p := range s.Peers {
 				if p.Sent.Frames != frames[[2]int{i, j}] || p.Received.Frames != frames[[2]int{j, i}] {
 					t.Fatalf("party %d counts %+v with party %d, want %d and %d", i, p, j, frames[[2]int{i, j}], frames[[2]int{j, i}])
@@ -162,9 +160,7 @@ func (l *testNetwork) step(t *rapid.T, frames map[[2]int]uint64) {
 func mustTemp(t failer, dir string) string {
 	t.Helper()
 	name, err := os.MkdirTemp(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return name
 }
 
@@ -185,16 +181,12 @@ func TestLinksRefuse(t *testing.T) {
 		wantError(t, err, c.want)
 	}
 	l, err := NewLinks(keys.Hash{}, 0, ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, ok := l.Agreed(1); ok || !l.Digest(1).IsZero() {
 		t.Error("a link before the first session")
 	}
 	wantError(t, l.Add(&Record{Type: TypeSent, Peer: 1, Session: 1}), "record 0, peer 1: no session has begun")
-	if err := l.Begin(2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Begin(2))
 	wantError(t, l.Begin(2), "session 2 begins after session 2, want a higher number")
 	for _, peer := range []int{-1, 0, 2} {
 		if !l.Digest(peer).IsZero() {
@@ -203,9 +195,7 @@ func TestLinksRefuse(t *testing.T) {
 		wantError(t, l.Add(&Record{Type: TypeSent, Peer: peer, Session: 2}),
 			fmt.Sprintf("record 0, peer %d: there is no such peer among 2 parties of which this is party 0", peer))
 	}
-	if err := l.Add(&Record{Type: TypeReceived, Peer: 1, Session: 2, Kind: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Add(&Record{Type: TypeReceived, Peer: 1, Session: 2, Kind: "x"}))
 	if to, from := l.Counts(1); to != 0 || from != 1 {
 		t.Errorf("%d frames to and %d from the peer", to, from)
 	}

@@ -22,9 +22,7 @@ func TestReaderReadsTheSameFromSlowSources(t *testing.T) {
 		"one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data with the error": iotest.DataErrReader,
 	} {
 		r, err := NewReader(source(bytes.NewReader(text)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var rec Record
 		n := 0
 		for err = r.Next(&rec); err == nil; err = r.Next(&rec) {
@@ -56,13 +54,9 @@ func TestReaderReturnsTheSourcesError(t *testing.T) {
 	wantError(t, err, "the disk is gone")
 	text := longTranscript(t, 10)
 	r, err := NewReader(io.MultiReader(bytes.NewReader(text[:2*BlockSize]), iotest.ErrReader(broken)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var rec Record
-	if err := r.Next(&rec); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Next(&rec))
 	for range 2 {
 		if err := r.Next(&rec); err != broken {
 			t.Errorf("error %v", err)
@@ -87,18 +81,12 @@ func TestReaderKnowsCutHeadersFromOtherFiles(t *testing.T) {
 func TestReadingAllocatesNothingPerRecord(t *testing.T) {
 	text := longTranscript(t, 4000)
 	r, err := NewReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v, err := NewVerifier(r.Header(), []keys.ID{keyNumber(0).ID(), keyNumber(1).ID()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var rec Record
 	for range 100 { // kinds, and the start of the links
-		if err := errors.Join(r.Next(&rec), v.Add(&rec)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(r.Next(&rec), v.Add(&rec)))
 	}
 	if n := testing.AllocsPerRun(1000, func() {
 		if r.Next(&rec) != nil || v.Add(&rec) != nil {

@@ -26,9 +26,7 @@ func open(t *testing.T) (*transcript.Recorder, string) {
 	c := transcript.Config{Contract: keys.HashOf("contract")}
 	for range 3 {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.IDs = append(c.IDs, k.ID())
 		if c.Key == nil {
 			c.Key = k
@@ -36,19 +34,13 @@ func open(t *testing.T) (*transcript.Recorder, string) {
 	}
 	dir := t.TempDir()
 	store, err := transcript.OpenStore(filepath.Join(dir, "payloads"), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.Store = store
 	path := filepath.Join(dir, "transcript")
 	log, err := transcript.Open(path, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := transcript.NewRecorder(log, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r, path
 }
 
@@ -74,27 +66,21 @@ func TestEverythingIsWritten(t *testing.T) {
 		if n%2 == 1 {
 			e.Event = protocol.EventReceived
 		}
-		if err := r.Record(e, of(n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Record(e, of(n)))
 		clear(payload)
 	}
 	before, err := r.Link(1)
 	if err != nil || before == (keys.Hash{}) {
 		t.Fatalf("link digest %v, error %v", before, err)
 	}
-	if err := r.Close(true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Close(true))
 	all := read(t, path)
 	if last := all[len(all)-1]; len(all) != frames+2 || last.Type != transcript.TypeSignature ||
 		last.Kind != transcript.SignedDone {
 		t.Errorf("%d records, the last is %+v", len(all), last)
 	}
 	store, err := transcript.OpenStore(filepath.Join(filepath.Dir(path), "payloads"), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 	for n := range frames {
 		if got, want := all[n+1].Sum(), keys.Hash(sha256.Sum256(of(n))); got != want {
@@ -110,14 +96,10 @@ func TestEverythingIsWritten(t *testing.T) {
 func read(t *testing.T, path string) []transcript.Record {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	reader, err := transcript.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var all []transcript.Record
 	for {
 		var rec transcript.Record
@@ -125,9 +107,7 @@ func read(t *testing.T, path string) []transcript.Record {
 		if err == io.EOF {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, rec)
 	}
 }
@@ -147,5 +127,13 @@ func TestAFailureIsTold(t *testing.T) {
 	}
 	if all := read(t, path); all[len(all)-1].Type == transcript.TypeSignature {
 		t.Error("what could not be recorded was sealed")
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

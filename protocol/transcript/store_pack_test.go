@@ -173,9 +173,7 @@ func TestPacksAreRegularFilesOfAtMostOneGiB(t *testing.T) {
 		}, ": it has 1073741825 bytes, want at most 1073741824"},
 	} {
 		dir := t.TempDir()
-		if err := c.make(filepath.Join(dir, packName(1))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.make(filepath.Join(dir, packName(1))))
 		_, err := OpenStore(dir, 1)
 		wantError(t, err, "payload store "+dir+": pack-000001"+c.want)
 	}
@@ -243,45 +241,29 @@ func TestSyncReachesTheDisk(t *testing.T) {
 	s := mustOpenStore(t, dir, 100)
 	sync(s, "") // there is nothing, and no folder
 	mustPut(t, s, []byte("one"))
-	if err := s.file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.file.Close())
 	sync(s, "pack-000001, offset 47: file already closed")
 	if s.synced != 0 || s.listed {
 		t.Error("what failed counts as synced")
 	}
 	s = mustOpenStore(t, dir, 100) // another process: what the one before has put may not be on the disk
 	away := dir + "-away"
-	if err := os.Rename(dir, away); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, away))
 	sync(s, "pack-000001: no such file or directory")
-	if err := os.Rename(away, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(away, dir))
 	sync(s, "")
 	mustPut(t, s, []byte("one")) // is there
-	if err := os.Rename(dir, away); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, away))
 	sync(s, "")
-	if err := os.Rename(away, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(away, dir))
 	s.packSize = 1
 	mustPut(t, s, []byte("two"))
-	if err := os.Rename(dir, away); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, away))
 	sync(s, "no such file or directory") // the new pack's name
-	if err := os.Rename(away, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(away, dir))
 	sync(s, "")
 	mustPut(t, s, []byte("three"))
-	if err := s.file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.file.Close())
 	_, err := s.Put(sha256.Sum256([]byte("four")), []byte("four")) // begins a pack, and syncs the one before it
 	wantPart(t, "put", err, "was not kept: file already closed")
 }
@@ -348,9 +330,7 @@ func TestAStoreLeavesNoFilesOpen(t *testing.T) {
 func opened(t failer, dir string) (n int) {
 	t.Helper()
 	files, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, f := range files {
 		if target, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && strings.HasPrefix(target, dir) {
 			n++

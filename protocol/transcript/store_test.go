@@ -21,9 +21,7 @@ import (
 func mustPut(t failer, s *Store, payload []byte) bool {
 	t.Helper()
 	kept, err := s.Put(sha256.Sum256(payload), payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return kept
 }
 
@@ -31,9 +29,7 @@ func mustPut(t failer, s *Store, payload []byte) bool {
 func mustOpenStore(t failer, dir string, limit int64) *Store {
 	t.Helper()
 	s, err := OpenStore(dir, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -98,27 +94,21 @@ func wantAll(t failer, s *Store, want map[string]bool) {
 // mustClose closes a store.
 func mustClose(t failer, s *Store) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 }
 
 // mustRead reads a file.
 func mustRead(t failer, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
 // mustWrite writes a file.
 func mustWrite(t failer, path string, b []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b, 0o600))
 }
 
 func TestAStoreNoticesDamage(t *testing.T) {
@@ -153,9 +143,7 @@ func TestAStoreNoticesDamage(t *testing.T) {
 	wantError(t, err, fmt.Sprintf("payload store %s: payload 01000000 was not kept: pack-000001, offset 56: the pack has 55 bytes: somebody else changes it", dir))
 	_, err = s.Put([32]byte{1}, []byte{1}) // the file is closed: the folder is looked at again
 	wantError(t, err, fmt.Sprintf("payload store %s: payload 01000000 was not kept: pack-000001, offset 55: the pack ends here, it had 56 bytes before", dir))
-	if err := os.Remove(pack); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(pack))
 	_, err = s.Get(sum)
 	wantError(t, err, at+"read: pack-000001: no such file or directory")
 }
@@ -241,9 +229,7 @@ func TestAStoreThatFailsEndsTheLog(t *testing.T) {
 	l := newTestNetwork(t, t.TempDir(), 2, "store")
 	dir := filepath.Join(l.dir, "payloads")
 	l.stores[0] = mustOpenStore(t, dir, 10)
-	if err := os.WriteFile(dir, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(dir, nil, 0o600))
 	l.begin(1)
 	e := protocol.Entry{Event: protocol.EventSent, Peer: 1, Class: contract.ClassControl, Kind: "x", Session: 1}
 	err := l.logs[0].Record(e, []byte("x"))

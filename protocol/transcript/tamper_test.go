@@ -311,9 +311,7 @@ func rehashed(block []byte) {
 func TestACountersignatureCoversWhatCameBeforeItsRound(t *testing.T) {
 	l := smallTestNetwork(t, "tamper")
 	s, err := verify(l.text(0), l.ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// In each session: three frames with party 1 and two with party 2 before the first round; that round
 	// and one frame more with party 1 before the second.
 	if got := [2]uint64{s.Peers[1].Countersigned, s.Peers[2].Countersigned}; got != [2]uint64{2 * 6, 2 * 4} {

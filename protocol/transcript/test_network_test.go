@@ -302,3 +302,11 @@ func wantPart(t testing.TB, what string, err error, part string) {
 		t.Errorf("%s: error %v, want one with %q", what, err, part)
 	}
 }
+
+// must ends the test on an error.
+func must(t failer, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
