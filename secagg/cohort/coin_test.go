@@ -372,22 +372,16 @@ func TestCoinsAreOnDiskBeforeTheirNoncesLeave(t *testing.T) {
 	var kept []byte
 	c := &Client{}
 	keep := func(b []byte) error { kept = bytes.Clone(b); return nil }
-	if err := c.Remember(nil, keep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Remember(nil, keep))
 	for drawn := uint64(1); drawn <= 3*spentAhead+1; drawn++ {
-		if err := c.spend(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.spend())
 		again := &Client{}
 		if err := again.Remember(kept, keep); err != nil || again.past.Drawn < drawn || again.past.Drawn > drawn+spentAhead {
 			t.Fatalf("after %d coins the disk has %d, error %v", drawn, again.past.Drawn, err)
 		}
 	}
 	c.past.Whole, c.past.Candidates = 7, 33
-	if err := c.save(c.past.Drawn); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.save(c.past.Drawn))
 	again := &Client{}
 	if err := again.Remember(kept, keep); err != nil || again.past != c.past {
 		t.Errorf("kept %+v, want %+v, error %v", again.past, c.past, err)
@@ -563,9 +557,7 @@ func TestHoldersDealOncePerNumber(t *testing.T) {
 			t.Fatalf("holders have dealt %d times for two numbers", len(deals))
 		}
 		first, err := plans[0].dealCipher(l.links[1], 1, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		head := len(deals[0][1]) - plans[0].deals()*encryptedDealSize
 		nonce := make([]byte, first.NonceSize())
 		if _, err := first.Open(nil, nonce, deals[0][1][head:head+encryptedDealSize], nil); err != nil {

@@ -91,9 +91,7 @@ func TestFalseMessagesAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			total, err, lost := forgedSum(t, c.kind, c.forge, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wantTotal(t, total, Vector{Kind: updates, Words: 20, Bits: 64}, 0, c.survivors)
 			wantDeviation(t, lost, "("+c.kind+"): p3: ", c.says)
 		})
@@ -146,9 +144,7 @@ func TestFalseDepositsAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			total, err, _ := forgedSum(t, KindDeposit, func(f *forgery) { f.flip(c.at) }, c.leave)
 			if c.opens {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				wantTotal(t, total, Vector{Kind: "updates", Words: 20, Bits: 64}, 0, stayed(forgers, c.leave, "updates"))
 				return
 			}
@@ -163,9 +159,7 @@ func TestFalseDepositsAreNamed(t *testing.T) {
 // TestVectorsOfOldSumsAreNotSummed: a vector under an old number counts as one that came too late.
 func TestVectorsOfOldSumsAreNotSummed(t *testing.T) {
 	total, err, lost := forgedSum(t, "updates", func(f *forgery) { f.setOperation(0) }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantTotal(t, total, Vector{Kind: "updates", Words: 20, Bits: 64}, 0, others())
 	if lost != nil || len(total.Lost) != 1 || total.Lost[0].String() != "p3: no updates in time" {
 		t.Errorf("lost %v, p3 %v, want p3 to have sent no updates in time", total.Lost, lost)

@@ -103,9 +103,7 @@ func TestClientsWhoAreNotPickedDoNothing(t *testing.T) {
 					}
 					return nil
 				})
-				if err := errors.Join(errs...); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(errs...))
 			})
 		}
 	}

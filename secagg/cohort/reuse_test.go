@@ -111,9 +111,7 @@ func TestOneSumOpensNothingOfTheNext(t *testing.T) {
 			}
 		}
 		secret, err := first.recover(i, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := decryptKeys(2, secret, second.deposits[i].maskKeys); err == nil {
 			t.Errorf("sum 1's secret of p%d opens its keys of sum 2", i)
 		}
@@ -133,19 +131,13 @@ func TestWhoLeavesLaterStaysHiddenInEarlierSums(t *testing.T) {
 	l, sums := twoSums(t, n, leaver)
 	second := sums[1]
 	secret, err := second.recover(leaver, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opened, err := decryptKeys(2, secret, second.deposits[leaver].maskKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for j, v := range second.near(leaver) {
 		for sum := range uint64(4) {
 			key, err := pairMaskKey(l.links[leaver], sum, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			is := bytes.Equal(opened[secagg.MaskKeySize*j:secagg.MaskKeySize*(j+1)], key)
 			if is != (sum == 2) || !is && bytes.Contains(opened, key) {
 				t.Errorf("the keys opened in sum 2 have p%d's with p%d in sum %d: %v", leaver, v, sum, is)

@@ -147,3 +147,11 @@ func sumAgain(v Vector) func(ctx context.Context, i int, c *Client) error {
 		}
 	}
 }
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -24,15 +24,11 @@ func treeSum(t testing.TB, topology contract.Topology, n int) *serverSum {
 	l := &testNetwork{spec: Spec{Backend: Plain, Topology: topology}}
 	l.open(t, n)
 	spec, err := l.spec.complete(n + 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &Server{links: l.links[0], spec: spec, plan: contract.PlanFor(topology, n+1, 0)}
 	v := Vector{Kind: "updates", Words: 2, Bits: 8}
 	r, err := newRound(spec, 1, v, newSet(n+1, upTo(n)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.members = r.candidates
 	return &serverSum{Server: s, round: r, total: make([]byte, 8*v.Words), carried: newSet(n + 1)}
 }
@@ -95,9 +91,7 @@ func TestBundlesAreAddedOnce(t *testing.T) {
 		_, err := s.addChunk(make(map[int]*assembly), m)
 		return err
 	}
-	if err := accept(2, 2, 3); err != nil {
-		t.Fatal(err)
-	}
+	must(t, accept(2, 2, 3))
 	wantError(t, accept(1, 1, 2), "its vector has addends that were added before")
 	s.members = newSet(5, 1, 2, 3)
 	wantError(t, accept(1, 1, 4), "its vector is of nobody, or of clients who are no members")
@@ -186,9 +180,7 @@ func TestClassesAreChecked(t *testing.T) {
 		KindShares: upTo(forgers)} {
 		t.Run(kind, func(t *testing.T) {
 			total, err, lost := forgedSum(t, kind, func(f *forgery) { f.setClass(contract.ClassOpening) }, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			wantTotal(t, total, Vector{Kind: "updates", Words: 20, Bits: 64}, 0, survivors)
 			wantDeviation(t, lost, "its class is opening")
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg"
+	"pgregory.net/rapid"
 )
 
 // key is a collective key with all its holders in one process.
@@ -86,7 +87,7 @@ func newTestScheme(t testing.TB) *Scheme {
 	return s
 }
 
-func must(t testing.TB, err error) {
+func must(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -57,9 +57,7 @@ func TestResiduesAreThoseOfTheInteger(t *testing.T) {
 		ring := rapid.SampledFrom([]secagg.Ring{secagg.Turns16, secagg.Turns32, secagg.Fixed64}).Draw(t, "ring")
 		addends := rapid.IntRange(1, 100).Draw(t, "addends")
 		p, err := s.NewPacking(ring, addends, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		width := 8 * ring.WordSize()
 		sum := new(big.Int)
 		for j := range p.residues {
@@ -67,18 +65,14 @@ func TestResiduesAreThoseOfTheInteger(t *testing.T) {
 		}
 		for range rapid.IntRange(1, addends).Draw(t, "present") {
 			w := rapid.Uint64Range(0, ^uint64(0)>>(64-width)).Draw(t, "word")
-			if err := p.encode(0, []uint64{w}, random); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.encode(0, []uint64{w}, random))
 			sum.Add(sum, new(big.Int).SetUint64(w))
 			for j := range p.plain {
 				p.residues[j][0] = (p.residues[j][0] + p.plain[j].residue[0]) % p.plain[j].t
 			}
 		}
 		got := make([]uint64, 1)
-		if err := p.decode(0, got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.decode(0, got))
 		if want := sum.Uint64() & (^uint64(0) >> (64 - width)); got[0] != want {
 			t.Errorf("decoded %d, want %d", got[0], want)
 		}
@@ -105,21 +99,15 @@ func wideTotal(p *Packing, i int) *big.Int {
 // total does.
 func FuzzDecode(f *testing.F) {
 	s, err := NewScheme()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	var packings []*Packing
 	for _, ring := range []secagg.Ring{secagg.Turns16, secagg.Turns32, secagg.Fixed64} {
 		p, err := s.NewPacking(ring, 200, 3)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		packings = append(packings, p)
 	}
 	signed, err := s.NewSigned(1<<55, 100, 3)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	packings = append(packings, signed)
 	f.Add(uint8(0), []byte("0123456789abcdef"))
 	f.Add(uint8(3), []byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0})

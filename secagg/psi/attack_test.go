@@ -297,9 +297,7 @@ func TestScalarsThatDifferLoseRows(t *testing.T) {
 		return data
 	}}.change}
 	results, errs, _ := f.run(t)
-	if err := first(errs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first(errs))
 	for i, r := range results {
 		if r.Sizes[0] != 20 || len(r.Rows) != 20 || r.Digest != results[0].Digest {
 			t.Errorf("party %d has %d rows of %v", i, len(r.Rows), r.Sizes)
@@ -442,9 +440,7 @@ func TestAnOutsideViewIsTheCommonRows(t *testing.T) {
 		f := newFederation(lists, helper)
 		f.spec.Buckets = buckets
 		_, errs, w := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		var all []byte // by sender, whose messages come in order
 		for from := range lists {
 			for _, s := range w.sent {
@@ -481,9 +477,7 @@ func TestViewsLookRandom(t *testing.T) {
 		}
 		f := newFederation(lists, helper)
 		_, errs, w := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		for _, s := range w.sent {
 			width := map[string]int{stepPoints.kind(): point.Size, stepDoubled.kind(): wordSize,
 				stepDoubledBack.kind(): wordSize, stepTags.kind(): wordSize, stepStore.kind(): wordSize}[s.Kind]
@@ -518,9 +512,7 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 		f := newFederation(overlapping(4, rows, common), helper)
 		f.spec.Buckets = test.buckets
 		_, errs, w := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		coin := f.coinOf(w)
 		alone := f.spec // what is made of one id is made in one piece
 		alone.Buckets = 1
@@ -569,16 +561,12 @@ func TestADictionaryHitsInNoSingleView(t *testing.T) {
 							continue // the victim's root is not theirs
 						}
 						u, err := p.blind(point.NewScalar(p.secret("scalar", 0)), []uint32{0}, 0)
-						if err != nil {
-							t.Fatal(err)
-						}
+						must(t, err)
 						hit = hit || seen[[wordSize]byte(u)]
 						for _, other := range members { // under the scalars of two who collude
 							twice := bytes.Clone(u)
 							q := &Party{Contract: p.Contract, Root: f.roots[other]}
-							if err := point.NewScalar(q.secret("scalar", 0)).Mul(twice, twice, 1); err != nil {
-								t.Fatal(err)
-							}
+							must(t, point.NewScalar(q.secret("scalar", 0)).Mul(twice, twice, 1))
 							hit = hit || seen[[wordSize]byte(twice)]
 						}
 						key := keys.HashOf("hanse psi tags v1", p.Contract[:], number(0), halves[0], halves[1])

@@ -19,13 +19,9 @@ func BenchmarkPieces(b *testing.B) {
 		w.ids[i], w.rows[i] = idOf(0, i), i
 	}
 	order, err := permutation([32]byte{1}, n)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	withDummies, err := permutation([32]byte{1}, n+dummies)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	places := make([]int, n)
 	for i, at := range order {
 		places[i] = int(at)

@@ -59,9 +59,7 @@ func TestOneBucketSendsWhatWasSentBeforeThereWereBuckets(t *testing.T) {
 			f := newFederation(twoKeys(4, 200), helper)
 			f.spec.Buckets = buckets
 			_, errs, w := f.run(t)
-			if err := first(errs); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first(errs))
 			if got := w.digestOfAll(4); got != want {
 				t.Errorf("helper %d, %d buckets: what was sent has the digest %s, want %s", helper, buckets, got, want)
 			}
@@ -116,9 +114,7 @@ func TestAskerKeeperAndHelperSeeNoBuckets(t *testing.T) {
 			}
 			f.spec.Buckets = buckets
 			_, errs, w := f.run(t)
-			if err := first(errs); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first(errs))
 			got := make(map[string][]byte)
 			for _, s := range w.sent {
 				if s.Kind != stepCommitted.kind() {
@@ -146,9 +142,7 @@ func TestSizesFollowFromTheNumberOfRowsAlone(t *testing.T) {
 	for _, f := range []*federation{uneven, even} {
 		f.spec.Buckets = buckets
 		_, errs, w := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		var sizes []int
 		for _, s := range w.sent {
 			if s.From == 2 && s.Kind == stepStore.kind() {
@@ -265,9 +259,7 @@ func TestARowInAWrongBucketIsARowLeftOut(t *testing.T) {
 			f.spec.Asker, f.spec.Keeper = 0, 3
 		}
 		_, errs, w := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		liar := &pass{Party: &Party{Spec: f.spec, Self: 2, Contract: keys.HashOf("contract"), Root: f.roots[2],
 			Lists: f.lists[2], Workers: 1}, coin: f.coinOf(w), ids: f.lists[2][0]}
 		s := liar.sort()
@@ -296,9 +288,7 @@ func TestARowInAWrongBucketIsARowLeftOut(t *testing.T) {
 			return store
 		}}
 		results, errs, _ := f.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		for i, r := range results {
 			if r.Sizes[0] != 29 || r.Digest != results[0].Digest ||
 				slices.ContainsFunc(r.Rows, func(c Common) bool { return c.Row == 0 }) {
@@ -420,17 +410,13 @@ func TestStoresOfBucketsLookRandom(t *testing.T) {
 	f.lists[2][0] = crowded(2, rows, buckets, Capacity(rows, buckets))
 	f.spec.Buckets = buckets
 	_, errs, w := f.run(t)
-	if err := first(errs); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first(errs))
 	var stores []byte
 	reader := &pass{Party: &Party{Spec: f.spec}, coin: f.coinOf(w)}
 	for _, s := range w.sent {
 		if s.Kind == stepStore.kind() {
 			table, err := okvs.Open(reader.storeSeed(2, s.Piece, s.data[0]), s.data[1:])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if table.Get(ID{}) == [wordSize]byte{} {
 				t.Errorf("the store of bucket %d says of an ID that it is padding", s.Piece+1)
 			}

@@ -233,9 +233,7 @@ func TestTooFewOpensNothing(t *testing.T) {
 			}
 			_, errs, w := f.run(t)
 			if least == 10 {
-				if err := first(errs); err != nil {
-					t.Fatal(err)
-				}
+				must(t, first(errs))
 				continue
 			}
 			for i, err := range errs {
@@ -267,9 +265,7 @@ func TestResumedSessionsSendTheSame(t *testing.T) {
 		whole := newFederation(lists, test.helper)
 		whole.spec.Buckets = test.buckets
 		results, errs, w := whole.run(t)
-		if err := first(errs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first(errs))
 		want := make(map[string][]byte)
 		count := make([]int, len(lists))
 		for _, f := range w.sent {
@@ -304,5 +300,13 @@ func TestResumedSessionsSendTheSame(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -24,13 +24,9 @@ func BenchmarkGet(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			ids, values, fill := draw(1, n)
 			table, err := Encode([32]byte{}, ids, values, fill)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			opened, err := Open([32]byte{}, table)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {

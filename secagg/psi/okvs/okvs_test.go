@@ -157,16 +157,12 @@ func TestKeysDecode(t *testing.T) {
 		}
 		seed := sha256.Sum256([]byte{byte(n)})
 		table, err := Encode(seed, ids, values, fill)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(table) != 16*(n+n/10+256) || len(table) != 16*Length(n) {
 			t.Fatalf("%d keys have a table of %d bytes", n, len(table))
 		}
 		opened, err := Open(seed, table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range ids {
 			if got := opened.Get(ids[i]); got != values[i] {
 				t.Fatalf("key %d of %d decodes to %x, not %x", i, n, got, values[i])
@@ -200,13 +196,9 @@ func TestOtherKeysDecodeAtRandom(t *testing.T) {
 			from = zeros{}
 		}
 		table, err := Encode([32]byte{1}, ids, make([][16]byte, len(ids)), from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		opened, err := Open([32]byte{1}, table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p := drawn.ChiSquareUniform(bystander{opened}.bytes(others)); (p > 1e-6) != random {
 			t.Errorf("random free slots: %v; chi-square probability %.2g", random, p)
 		}
@@ -245,9 +237,7 @@ func TestTablesOfRandomValuesAreUniform(t *testing.T) {
 				from = zeros{}
 			}
 			table, err := Encode([32]byte{byte(i), byte(i >> 8)}, ids, values, from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seen.see(table)
 		}
 		lowest := 1.0
@@ -266,9 +256,7 @@ func TestEqualKeys(t *testing.T) {
 	ids, values, fill := draw(6, 1000)
 	ids[700], values[700] = ids[20], values[20]
 	table, err := Encode([32]byte{}, ids, values, fill)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := plainGet([32]byte{}, table, ids[20], width); got != values[20] {
 		t.Errorf("the key that is there twice decodes to %x, not %x", got, values[20])
 	}
@@ -317,13 +305,9 @@ func TestHostileLengths(t *testing.T) {
 func TestGetTogether(t *testing.T) {
 	ids, values, fill := draw(8, 3000)
 	table, err := Encode([32]byte{}, ids, values, fill)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	opened, err := Open([32]byte{}, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := parallel.Each(4, len(ids), func(_, i int) error {
 		if got := opened.Get(ids[i]); got != values[i] {
 			return fmt.Errorf("key %d decodes to %x, not %x", i, got, values[i])
@@ -338,9 +322,7 @@ func TestGetTogether(t *testing.T) {
 func TestTableStays(t *testing.T) {
 	ids, values, fill := draw(9, 500)
 	table, err := Encode([32]byte{9}, ids, values, fill)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = "b46dcbe8540bff7acd96ff156f57e998bb5aa719f71489a6cd89facdcf24d9ae"
 	if got := fmt.Sprintf("%x", sha256.Sum256(table)); got != want {
 		t.Errorf("the table's SHA-256 is %s, not %s", got, want)
@@ -351,9 +333,7 @@ func TestTableStays(t *testing.T) {
 func FuzzGet(f *testing.F) {
 	ids, values, fill := draw(10, 20)
 	table, err := Encode([32]byte{1}, ids, values, fill)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add([]byte{1}, table, ids[0][:])
 	f.Add([]byte{2}, table[:16*256], []byte{})
 	f.Add([]byte{3}, table[:len(table)-1], []byte{255})
@@ -400,5 +380,13 @@ func TestFailuresAtSmallWidths(t *testing.T) {
 			t.Errorf("width %d: %d failures, more than the %d of the width before", width, failed, before)
 		}
 		before = failed
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
