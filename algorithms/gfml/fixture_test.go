@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // testNetwork returns the parameters of a small federation, two clusters of two and three servers, and
@@ -38,9 +40,7 @@ func plan(t testing.TB, change func(*Params)) *Plan {
 	params, parties := testNetwork()
 	change(&params)
 	p, err := NewPlan(params, parties)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -48,9 +48,7 @@ func plan(t testing.TB, change func(*Params)) *Plan {
 func federation(t testing.TB, p *Plan, newServer func(int) (*Server, error)) *Federation {
 	t.Helper()
 	f, err := NewFederation(p, newServer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -99,7 +97,7 @@ func (st *streams) run(t testing.TB, f *Federation) {
 }
 
 // must fails the test on an error.
-func must(t testing.TB, err error) {
+func must(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

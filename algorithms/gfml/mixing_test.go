@@ -41,9 +41,7 @@ func drawPlan(t *rapid.T) *Plan {
 	params.Eta = rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "eta")
 	params, parties := withClients(params, 3)
 	p, err := NewPlan(params, parties)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -78,9 +76,7 @@ func TestMixtureIsSteps4And5(t *testing.T) {
 			if primes[s] == nil {
 				continue
 			}
-			if err := server.Combine(psi[s], those(psi, server.rules.own, s)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, server.Combine(psi[s], those(psi, server.rules.own, s)))
 			want := server.Model()
 			m := &federated.Mixture{Values: make([]float64, len(want))}
 			for _, r := range p.Neighbourhood(s) {

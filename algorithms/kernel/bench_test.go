@@ -44,14 +44,10 @@ func oneHotMatrix(rows, columns, set int) *Matrix {
 func benchmarkTurns(b *testing.B, x *Matrix, features, workers int) {
 	k := Kernel{Gaussian, 5.657}
 	m, err := NewMap(k, Seed{}, keys.ID{1}, x.Dense, x.Binary, 0, features)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	out := make([]uint16, x.Rows*features)
 	for b.Loop() {
-		if err := m.Turns(x, 0, x.Rows, nil, out, workers); err != nil {
-			b.Fatal(err)
-		}
+		must(b, m.Turns(x, 0, x.Rows, nil, out, workers))
 	}
 	b.ReportMetric(float64(b.N)*float64(len(out))/b.Elapsed().Seconds()/1e6, "Mfeatures/s")
 }
@@ -116,17 +112,13 @@ func BenchmarkPasses(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("Scores/workers%d", w), func(b *testing.B) {
 			for b.Loop() {
-				if err := t.Scores(c, turns, alpha, w); err != nil {
-					b.Fatal(err)
-				}
+				must(b, t.Scores(c, turns, alpha, w))
 			}
 			report(b)
 		})
 		b.Run(fmt.Sprintf("AddGradient/workers%d", w), func(b *testing.B) {
 			for b.Loop() {
-				if err := t.AddGradient(alpha, c, turns, w); err != nil {
-					b.Fatal(err)
-				}
+				must(b, t.AddGradient(alpha, c, turns, w))
 			}
 			report(b)
 		})
@@ -140,9 +132,7 @@ func BenchmarkGram(b *testing.B) {
 		b.Run(fmt.Sprintf("Add/workers%d", w), func(b *testing.B) {
 			for b.Loop() {
 				g, _ := NewGram(t, d)
-				if err := g.Add(turns, labels, w); err != nil {
-					b.Fatal(err)
-				}
+				must(b, g.Add(turns, labels, w))
 			}
 			b.ReportMetric(float64(b.N)*float64(rows)*float64(d)*float64(d)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 		})
@@ -150,9 +140,7 @@ func BenchmarkGram(b *testing.B) {
 	for _, d := range []int{1024, 2048, 4096} {
 		b.Run(fmt.Sprintf("Solve/D%d", d), func(b *testing.B) {
 			g, _ := NewGram(t, d)
-			if err := g.Add(randomTurns(256*d/2), make([]float64, 256), 2); err != nil {
-				b.Fatal(err)
-			}
+			must(b, g.Add(randomTurns(256*d/2), make([]float64, 256), 2))
 			for b.Loop() {
 				if _, err := g.Solve(1e-3, 2); err != nil {
 					b.Fatal(err)

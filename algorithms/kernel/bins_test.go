@@ -14,9 +14,7 @@ import (
 func bins(t testing.TB, c Column, n, least int) *Bins {
 	t.Helper()
 	fitted, err := Fit([]Column{c}, nil, FitOptions{Numeric: Binned, DropConstant: true, Bins: n, MinCell: least})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fitted.Columns[0].Bins
 }
 
@@ -60,9 +58,7 @@ func TestBinsOfNumbers(t *testing.T) {
 	}
 	given := FitOptions{Numeric: Binned, Bins: 4, MinCell: 10, Edges: map[string][]float64{"x": {20, 80, 95}}}
 	n, err := Fit([]Column{{Name: "x", Values: even}}, nil, given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := n.Columns[0].Bins.Labels(), []string{"< 20", "20 to < 80", ">= 80"}; !slices.Equal(got, want) {
 		t.Errorf("edges that were given come to %q, want %q: the last has 5 rows", got, want)
 	}
@@ -123,19 +119,13 @@ func TestEveryBinHasItsRows(t *testing.T) {
 		}
 		n, err := Fit([]Column{c}, nil, FitOptions{Numeric: Binned, DropConstant: true,
 			Bins: rapid.IntRange(2, 8).Draw(r, "bins"), MinCell: least})
-		if err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
 		if n.Columns[0].Scaling == Dropped {
 			return
 		}
 		m, err := n.Apply([]Column{c})
-		if err != nil {
-			r.Fatal(err)
-		}
-		if err := m.Validate(); err != nil {
-			r.Fatal(err)
-		}
+		must(r, err)
+		must(r, m.Validate())
 		counts := make([]int, len(m.Binary))
 		for j := range rows {
 			in := 0

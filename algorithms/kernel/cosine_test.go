@@ -35,9 +35,7 @@ func TestTableIsSymmetric(t *testing.T) {
 func TestTableGolden(t *testing.T) {
 	h := fnv.New64a()
 	table := Cosines()
-	if err := binary.Write(h, binary.LittleEndian, table.cos[:]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, binary.Write(h, binary.LittleEndian, table.cos[:]))
 	if got, want := h.Sum64(), uint64(0x314a1d9b8cc12151); got != want {
 		t.Errorf("table hashes to %#x, want %#x", got, want)
 	}

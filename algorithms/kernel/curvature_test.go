@@ -81,9 +81,7 @@ func TestStepsAreThoseOfTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, gradient, rows := drawnCurvature(t)
 		got, err := c.Step(gradient, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := plainStep(c, gradient, rows)
 		best, reached := promise(c, gradient, rows, want), promise(c, gradient, rows, got)
 		if math.Abs(reached-best) > 1e-6*math.Abs(best) {
@@ -101,13 +99,9 @@ func TestBothFormsOfAStepAgree(t *testing.T) {
 			return
 		}
 		one, err := c.byFeatures(gradient, rows, c.Lambda)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		other, err := c.byRows(gradient, rows, c.Lambda)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d := floats.Distance(one, other, 2); d > 1e-6*(1+floats.Norm(one, 2)) {
 			t.Fatalf("the steps are %v apart, of a length of %v", d, floats.Norm(one, 2))
 		}
@@ -119,9 +113,7 @@ func TestStepsAreTheSameWithAnyWorkers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, gradient, rows := drawnCurvature(t)
 		want, err := c.Step(gradient, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c.Workers = 7 - c.Workers
 		if got, err := c.Step(gradient, rows); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("with %d workers the step is another: %v", c.Workers, err)

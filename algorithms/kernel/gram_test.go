@@ -12,9 +12,7 @@ import (
 func mustGram(t testing.TB, features int) *Gram {
 	t.Helper()
 	g, err := NewGram(Cosines(), features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return g
 }
 
@@ -46,16 +44,10 @@ func TestRidgeMatchesLeastSquares(t *testing.T) {
 			y[i] += 5
 		}
 		g, err := NewGram(table, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := g.Add(turns, y, 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, g.Add(turns, y, 2))
 		got, err := g.Solve(lambda, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		phi := make([]float64, n*d)
 		for i, turn := range turns {
 			phi[2*i] = math.Sqrt2 * math.RoundToEven(2048*Cosine(turn)) / 2048
@@ -81,14 +73,10 @@ func TestGramDoesNotDependOnBlocks(t *testing.T) {
 		turns, y := randomTurns(n*d/2), randomNumbers(3, n)
 		solve := func(cuts []int, workers int) []float64 {
 			g, err := NewGram(table, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			lo := 0
 			for _, hi := range append(cuts, n) {
-				if err := g.Add(turns[lo*d/2:hi*d/2], y[lo:hi], workers); err != nil {
-					t.Fatal(err)
-				}
+				must(t, g.Add(turns[lo*d/2:hi*d/2], y[lo:hi], workers))
 				if g.Rows() > 2 {
 					if _, err := g.Solve(1, workers); err != nil {
 						t.Fatal(err)
@@ -97,9 +85,7 @@ func TestGramDoesNotDependOnBlocks(t *testing.T) {
 				lo = hi
 			}
 			r, err := g.Solve(1e-3, workers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return append(r.Alpha, r.Intercept)
 		}
 		if !slices.Equal(solve(nil, 1), solve(slices.Clone(cuts), 3)) {
@@ -113,14 +99,10 @@ func TestGramRefuses(t *testing.T) {
 	_, none := NewGram(nil, 0)
 	_, odd := NewGram(nil, 7)
 	_, early := g.Solve(1, 1)
-	if err := g.Add(make([]uint16, 6), []float64{1, 2}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Add(make([]uint16, 6), []float64{1, 2}, 1))
 	_, lambda := g.Solve(0, 1)
 	wide := mustGram(t, 20)
-	if err := wide.Add(randomTurns(5*10), randomNumbers(1, 5), 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, wide.Add(randomTurns(5*10), randomNumbers(1, 5), 1))
 	_, singular := wide.Solve(1e-300, 1)
 	tests := []struct {
 		err  error
@@ -147,13 +129,9 @@ func TestRightSidesAreSolvedApart(t *testing.T) {
 		sides, cut := rapid.IntRange(1, 7).Draw(t, "sides"), rapid.IntRange(0, n).Draw(t, "cut")
 		turns, labels := randomTurns(n*d/2), randomNumbers(3, n*sides)
 		all, err := NewGramOf(table, d, sides)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, part := range [][2]int{{0, cut}, {cut, n}} {
-			if err := all.Add(turns[part[0]*d/2:part[1]*d/2], labels[part[0]*sides:part[1]*sides], 2); err != nil {
-				t.Fatal(err)
-			}
+			must(t, all.Add(turns[part[0]*d/2:part[1]*d/2], labels[part[0]*sides:part[1]*sides], 2))
 		}
 		got, err := all.SolveEach(1e-3, 2)
 		if err != nil || len(got) != sides || all.Rows() != n {
@@ -161,20 +139,14 @@ func TestRightSidesAreSolvedApart(t *testing.T) {
 		}
 		for side, r := range got {
 			alone, err := NewGram(table, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			own := make([]float64, n)
 			for row := range own {
 				own[row] = labels[row*sides+side]
 			}
-			if err := alone.Add(turns, own, 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, alone.Add(turns, own, 1))
 			want, err := alone.Solve(1e-3, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !slices.Equal(r.Alpha, want.Alpha) || r.Intercept != want.Intercept {
 				t.Fatalf("right side %d of %d has other coefficients than alone", side+1, sides)
 			}
@@ -193,17 +165,13 @@ func TestGramIsWhatItsRowsAre(t *testing.T) {
 		order := rapid.Permutation(rowNumbers(n)).Draw(t, "order")
 		add := func(g *Gram, rows []int) *Gram {
 			for _, j := range rows {
-				if err := g.Add(turns[j*each:(j+1)*each], labels[j*sides:(j+1)*sides], 1); err != nil {
-					t.Fatal(err)
-				}
+				must(t, g.Add(turns[j*each:(j+1)*each], labels[j*sides:(j+1)*sides], 1))
 			}
 			return g
 		}
 		empty := func() *Gram {
 			g, err := NewGramOf(table, d, sides)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return g
 		}
 		whole := add(empty(), rowNumbers(n))
@@ -214,9 +182,7 @@ func TestGramIsWhatItsRowsAre(t *testing.T) {
 		summed := empty()
 		for lo := 0; lo < n; {
 			hi := rapid.IntRange(lo+1, n).Draw(t, "end")
-			if err := summed.AddWords(add(empty(), order[lo:hi]).Words(2), 1); err != nil {
-				t.Fatal(err)
-			}
+			must(t, summed.AddWords(add(empty(), order[lo:hi]).Words(2), 1))
 			lo = hi
 		}
 		out := add(empty(), order[:n/2])
@@ -232,13 +198,9 @@ func TestGramIsWhatItsRowsAre(t *testing.T) {
 			}
 		}
 		first, err := whole.SolveEach(1e-3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again, err := summed.SolveEach(1e-3, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for side, f := range first {
 			if !slices.Equal(f.Alpha, again[side].Alpha) || f.Intercept != again[side].Intercept {
 				t.Fatal("the solution is another one")
@@ -293,9 +255,7 @@ func TestLabelsAreTwoDigits(t *testing.T) {
 // TestGramRefusesSums that could pass 64 bits, or are of another shape.
 func TestGramRefusesSums(t *testing.T) {
 	g := mustGram(t, 6)
-	if err := g.Add(make([]uint16, 6), []float64{1 << 30, -1 << 29}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, g.Add(make([]uint16, 6), []float64{1 << 30, -1 << 29}, 1))
 	words := g.Words(1)
 	for _, y := range []float64{1 << 29, 1e300} {
 		wantError(t, g.Add(make([]uint16, 3), []float64{y}, 1), `the labels' sizes add up to 2.15e+09 or more: want less`)
@@ -307,5 +267,13 @@ func TestGramRefusesSums(t *testing.T) {
 		`sums of 1099511627776 rows, whose labels' sizes add up to 1.61e+09: out of range`)
 	if !slices.Equal(g.Words(1)[:27], words[:27]) || g.Rows() != 2 {
 		t.Error("what was refused was added")
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

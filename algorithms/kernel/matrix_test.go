@@ -11,9 +11,7 @@ func TestMatrixValidateRefuses(t *testing.T) {
 		return &Matrix{Rows: 2, Dense: []string{"a"}, Binary: []string{"b", "c"},
 			Values: []float64{1, 2}, Starts: []uint32{0, 2, 2}, Set: []uint16{0, 1}, Strays: []Stray{{1, 1, 0.5}}}
 	}
-	if err := good().Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, good().Validate())
 	tests := []struct {
 		spoil func(m *Matrix)
 		want  string

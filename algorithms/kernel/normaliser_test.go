@@ -14,21 +14,15 @@ func numbers(name string, values ...float64) Column { return Column{Name: name, 
 func mustFit(t testing.TB, columns []Column, rows []int, s Scaling) *Normaliser {
 	t.Helper()
 	n, err := Fit(columns, rows, FitOptions{Numeric: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
 func mustApply(t testing.TB, n *Normaliser, columns ...Column) *Matrix {
 	t.Helper()
 	m, err := n.Apply(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, m.Validate())
 	return m
 }
 
@@ -132,9 +126,7 @@ func TestMissingCellsAreALevel(t *testing.T) {
 	wantError(t, err, `column "job", row 1: the cell is missing: fill it, or choose what missing cells become`)
 	o := FitOptions{Numeric: MinMax, Level: true}
 	n, err := Fit([]Column{job}, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := mustApply(t, n, Column{Name: "job", Codes: []int32{0, -1}, Levels: []string{"pilot"}})
 	want := []string{"job=", "job=clerk", "job=pilot"}
 	if !slices.Equal(m.Binary, want) || !slices.Equal(m.Set, []uint16{2, 0}) {
@@ -160,9 +152,7 @@ func TestUnseenLevelsAreAllZeros(t *testing.T) {
 		t.Errorf("unseen levels of the training rows are %+v", got)
 	}
 	strict, err := Fit([]Column{job}, nil, FitOptions{Numeric: MinMax, Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = strict.Apply([]Column{later})
 	wantError(t, err, `column "job", row 1: level "smith" does not occur in the training rows, which have clerk, pilot`)
 	later.Codes[0] = -1
@@ -196,9 +186,7 @@ func TestNumbersThatTrainingNeverSaw(t *testing.T) {
 	} {
 		o := FitOptions{Numeric: c.scaling, Fill: Median, DropConstant: true}
 		n, err := Fit([]Column{{Name: "x", Values: slices.Clone(c.values)}}, nil, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := n.Unseen([]Column{{Name: "x", Values: c.values}}); got != nil {
 			t.Errorf("%s: of the training's own rows %v", c.scaling, got)
 		}
@@ -257,9 +245,7 @@ func TestMissingNumbers(t *testing.T) {
 		want float64
 	}{{Mean, 30}, {Median, 20}} {
 		n, err := Fit([]Column{x}, rows, FitOptions{Numeric: MinMax, Fill: c.fill, Indicate: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if s := n.Columns[0]; *s.Fill != c.want || !s.Indicator || s.Shift != 10 || s.Divisor != 50 {
 			t.Errorf("%s: scale %+v, fill %v", c.fill, s, *s.Fill)
 		}
@@ -275,9 +261,7 @@ func TestMissingNumbers(t *testing.T) {
 		numbers("none", hole, hole, hole, hole),
 		{Name: "text", Codes: []int32{-1, -1, -1, -1}}}
 	n, err := Fit(columns, nil, FitOptions{Numeric: MinMax, Fill: Median, Indicate: true, Level: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m := mustApply(t, n, columns...); len(m.Dense) != 0 || !slices.Equal(m.Binary, []string{"two", "two=", "one="}) ||
 		!slices.Equal(m.Set, []uint16{0, 1, 2, 0, 0}) || len(m.Strays) != 0 {
 		t.Errorf("design is %v and %v: %v", m.Dense, m.Binary, m.Set)
@@ -286,9 +270,7 @@ func TestMissingNumbers(t *testing.T) {
 	// Where the training had none a fill is known all the same; where missing cells are refused they stay so.
 	whole := numbers("x", 1, 2, 9)
 	n, err = Fit([]Column{whole}, nil, FitOptions{Numeric: MinMax, Fill: Median, Indicate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m := mustApply(t, n, numbers("x", hole)); m.Values[0] != 0.125 || len(m.Binary) != 0 {
 		t.Errorf("a hole where training had none is %v", m.Values)
 	}
@@ -304,14 +286,10 @@ func TestFitIgnoresHeldOutRows(t *testing.T) {
 		values[0], values[1], values[2] = 1, 2, 3
 		rows := []int{0, 1, 2, 4}
 		one, err := Fit([]Column{numbers("x", values...)}, rows, FitOptions{Numeric: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		values[3], values[5] = 1e6, -1e6
 		two, err := Fit([]Column{numbers("x", values...)}, rows, FitOptions{Numeric: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a, b := one.Columns[0], two.Columns[0]
 		if a.Shift != b.Shift || a.Divisor != b.Divisor || !slices.Equal(a.Ranks, b.Ranks) ||
 			!slices.Equal(a.Knots, b.Knots) {
@@ -330,9 +308,7 @@ func TestRankIsMidRank(t *testing.T) {
 			values[i] = float64(v)
 		}
 		n, err := Fit([]Column{numbers("x", values...)}, nil, FitOptions{Numeric: Rank})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		last := 0.0
 		for v := -7.0; v <= 7; v += 0.25 {
 			got := n.Columns[0].rank(v)
@@ -368,9 +344,7 @@ func TestConstantColumns(t *testing.T) {
 	_, err := Fit(columns, []int{0, 1}, FitOptions{Numeric: MinMax})
 	wantError(t, err, `column "fee" is constant on the training rows: leave it out, or let the job drop constant columns`)
 	n, err := Fit(columns, []int{0, 1}, FitOptions{Numeric: Standard, DropConstant: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := mustApply(t, n, columns...)
 	if !slices.Equal(m.Dense, []string{"x"}) || len(m.Binary) != 0 {
 		t.Errorf("design is %v and %v", m.Dense, m.Binary)
@@ -411,9 +385,7 @@ func TestApplyRefuses(t *testing.T) {
 	job := Column{Name: "job", Codes: []int32{0, 1, 0}, Levels: []string{"clerk", "pilot"}}
 	age := numbers("age", 20, 30, 60)
 	n, err := Fit([]Column{job, age}, nil, FitOptions{Numeric: MinMax, Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	apply := func(columns ...Column) error {
 		_, err := n.Apply(columns)
 		return err

@@ -27,12 +27,8 @@ func TestPassesMatchFeatures(t *testing.T) {
 		table.Features64(phi, turns)
 		alpha, c := randomNumbers(1, d), randomNumbers(2, rows)
 		scores, gradient := make([]float64, rows), slices.Clone(alpha)
-		if err := table.Scores(scores, turns, alpha, 2); err != nil {
-			t.Fatal(err)
-		}
-		if err := table.AddGradient(gradient, c, turns, 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Scores(scores, turns, alpha, 2))
+		must(t, table.AddGradient(gradient, c, turns, 2))
 		want := slices.Clone(alpha)
 		for r := range rows {
 			score := 0.0
@@ -58,12 +54,8 @@ func TestPassesDoNotDependOnWorkers(t *testing.T) {
 	alpha, c := randomNumbers(1, d), randomNumbers(2, rows)
 	pass := func(workers int) []float64 {
 		scores, gradient := make([]float64, rows), make([]float64, d)
-		if err := table.Scores(scores, turns, alpha, workers); err != nil {
-			t.Fatal(err)
-		}
-		if err := table.AddGradient(gradient, c, turns, workers); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.Scores(scores, turns, alpha, workers))
+		must(t, table.AddGradient(gradient, c, turns, workers))
 		return append(scores, gradient...)
 	}
 	if !slices.Equal(pass(1), pass(3)) {

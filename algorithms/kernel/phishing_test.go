@@ -23,14 +23,10 @@ func readLIBSVM(t testing.TB, columns int, names ...string) ([]Column, []float64
 	}
 	for _, name := range names {
 		f, err := os.Open(needs.Data(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for lines := bufio.NewScanner(z); lines.Scan(); {
 			fields := strings.Fields(lines.Text())
 			labels = append(labels, number(t, fields[0]))
@@ -49,9 +45,7 @@ func readLIBSVM(t testing.TB, columns int, names ...string) ([]Column, []float64
 func number(t testing.TB, s string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 
@@ -61,28 +55,18 @@ func ridgeError(t testing.TB, columns []Column, labels []float64, k Kernel, lamb
 	order := rand.New(rand.NewPCG(uint64(seed), 5)).Perm(len(labels))
 	train, test := order[:len(order)*3/4], order[len(order)*3/4:]
 	n, err := Fit(columns, train, FitOptions{Numeric: MinMax, DropConstant: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x := mustApply(t, n, columns...)
 	m, err := NewMap(k, Seed{seed}, keys.ID{seed}, x.Dense, x.Binary, 0, d/2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	turns := make([]uint16, x.Rows*d/2)
-	if err := m.Turns(x, 0, x.Rows, randomTurns(d/2), turns, 2); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Turns(x, 0, x.Rows, randomTurns(d/2), turns, 2))
 	table, g := Cosines(), mustGram(t, d)
 	for _, r := range train {
-		if err := g.Add(turns[r*d/2:(r+1)*d/2], labels[r:r+1], 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Add(turns[r*d/2:(r+1)*d/2], labels[r:r+1], 2))
 	}
 	f, err := g.Solve(lambda, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrong := 0.0
 	for _, r := range test {
 		if (table.DotPairs(turns[r*d/2:(r+1)*d/2], f.Alpha)+f.Intercept > 0) != (labels[r] > 0) {

@@ -83,13 +83,9 @@ func TestTurnsWithinBound(t *testing.T) {
 		scale := rapid.SampledFrom([]float64{0.1, 4, 1e6}).Draw(t, "scale")
 		x := mixedMatrix(rapid.Uint64().Draw(t, "data"), 3, dense, binary, scale)
 		m, err := NewMap(k, Seed{3}, keys.ID{4}, x.Dense, x.Binary, first, count)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		phases, out := randomTurns(count), make([]uint16, 3*count)
-		if err := m.Turns(x, 0, 3, phases, out, 1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Turns(x, 0, 3, phases, out, 1))
 		for row := range 3 {
 			_, set := cells(x, row)
 			i := rapid.IntRange(0, count-1).Draw(t, "feature")
@@ -111,13 +107,9 @@ func TestTurnsDoNotDependOnBlocks(t *testing.T) {
 		x := mixedMatrix(7, rows, dense, binary, 1)
 		turns := func(first, count, lo, hi, workers int) []uint16 {
 			m, err := NewMap(Kernel{Matern32, 2}, Seed{3}, keys.ID{4}, x.Dense, x.Binary, first, count)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			out := make([]uint16, (hi-lo)*count)
-			if err := m.Turns(x, lo, hi, nil, out, workers); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Turns(x, lo, hi, nil, out, workers))
 			return out
 		}
 		whole := turns(5, count, 0, rows, 1)
@@ -148,13 +140,9 @@ func TestPartiesAddUp(t *testing.T) {
 		for p := range 3 {
 			x := mixedMatrix(uint64(p), 2, 2, 3, 0.4)
 			m, err := NewMap(k, Seed{1}, keys.ID{byte(p)}, x.Dense, x.Binary, 0, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			out := make([]uint16, 2*d)
-			if err := m.Turns(x, 0, 2, phases, out, 2); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Turns(x, 0, 2, phases, out, 2))
 			for i, v := range out {
 				joint[i] += v
 			}
@@ -193,9 +181,7 @@ func TestTurnsRefuses(t *testing.T) {
 	x := mixedMatrix(1, 4, 2, 2, 1)
 	k := Kernel{Gaussian, 1}
 	m, err := NewMap(k, Seed{}, keys.ID{}, x.Dense, x.Binary, 0, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	other := mixedMatrix(1, 4, 3, 2, 1)
 	newMap := func(k Kernel, dense []string, first, count int) error {
 		_, err := NewMap(k, Seed{}, keys.ID{}, dense, nil, first, count)

@@ -3,6 +3,8 @@ package nn
 import (
 	"math/rand/v2"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -24,9 +26,7 @@ var flatten = Layer{Kind: Flatten}
 func network(t testing.TB, input []int, layers ...Layer) *Network {
 	t.Helper()
 	n, err := New(input, layers, source(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shiftBiases(n)
 	return n
 }
@@ -57,4 +57,12 @@ func sample(n *Network, rows int, r *rand.Rand) (x []float32, y []float64) {
 		}
 	}
 	return x, y
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

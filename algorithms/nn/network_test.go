@@ -8,9 +8,7 @@ import (
 
 func TestANewNetworkHasKernelsOfHeAndNoBiases(t *testing.T) {
 	n, err := New([]int{200}, []Layer{dense(300, ReLU), dense(10, Softmax)}, source(8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var squares float64
 	for _, v := range n.Parameters()[:200*300] {
 		squares += float64(v) * float64(v)

@@ -28,9 +28,7 @@ const goldenFile = "testdata/tiny.safetensors"
 
 func TestBytesAreTheGoldenFile(t *testing.T) {
 	want, err := os.ReadFile(goldenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := tiny(t)
 	if got := n.Bytes(); !bytes.Equal(got, want) {
 		t.Errorf("the bytes differ from %s:\n%q\n%q", goldenFile, got, want)
@@ -48,9 +46,7 @@ func TestWhatIsWrittenIsReadBitForBit(t *testing.T) {
 			n.parameters[i] = rapid.Float32().Draw(t, "parameter")
 		}
 		again, err := Parse(n.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !again.SameShape(n) || !bytes.Equal(again.Bytes(), n.Bytes()) || again.Hash() != n.Hash() {
 			t.Fatal("the network that is read is another one")
 		}
@@ -74,9 +70,7 @@ const plain = `{"__metadata__":{"layers":"[{\"type\":\"input\",\"shape\":[2]},{\
 func TestTensorsMayHaveAnyNamesAndOrder(t *testing.T) {
 	swapped := strings.NewReplacer("[0,8]", "[4,12]", "[8,12]", "[0,4]").Replace(plain) + "  "
 	n, err := Parse(file(swapped, 3, 1, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(n.Parameters(), []float32{1, 2, 3}) || n.Inputs() != 2 || n.Outputs() != 1 {
 		t.Errorf("the parameters are %v: want [1 2 3]", n.Parameters())
 	}

@@ -16,9 +16,7 @@ import (
 func dataFile(t testing.TB, name ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(needs.Data(t, name...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
@@ -26,9 +24,7 @@ func dataFile(t testing.TB, name ...string) []byte {
 func paperNetwork(t testing.TB, name string) *Network {
 	t.Helper()
 	n, err := Parse(dataFile(t, "ofmsft-models", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -49,13 +45,9 @@ func digits(t testing.TB, count int) (x []float32, y []float64) {
 func unpack(t testing.TB, name string, header int) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(dataFile(t, "mnist", name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data[header:]
 }
 
@@ -115,9 +107,7 @@ func TestThePapersAirNetworksAreReadAndWritten(t *testing.T) {
 					n.Size(), n.Loss())
 			}
 			again, err := Parse(n.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !again.SameShape(n) || again.Hash() != n.Hash() || !slices.Equal(again.Parameters(), n.Parameters()) {
 				t.Errorf("model %d of site %d is not the same after writing and reading", model, site)
 			}

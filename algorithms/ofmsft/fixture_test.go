@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/nn"
+	"pgregory.net/rapid"
 )
 
 // wantError checks an error's text.
@@ -18,7 +19,7 @@ func wantError(t testing.TB, err error, want string) {
 }
 
 // mustDo ends the test on an error.
-func mustDo(t testing.TB, err error) {
+func mustDo(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -35,9 +35,7 @@ func TestEveryDrawKeepsTheBudgetAndItsProbability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		models, budget := drawModels(t, 1)
 		p, err := NewPackings(models, budget)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		w := NewWeights(len(models))
 		for k := range models {
 			w.Lower(k, rapid.Float64Range(0, 40).Draw(t, "log weight"))

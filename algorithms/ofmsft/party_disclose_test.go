@@ -155,20 +155,14 @@ func TestNothingPassesBeyondTheDisclosure(t *testing.T) {
 		p, networks, clients := drawJob(r, t)
 		c, err := count(t.Context(), p, networks, clients, rapid.IntRange(1, 3).Draw(r, "least"),
 			rapid.Bool().Draw(r, "cached"))
-		if err != nil {
-			r.Fatal(err)
-		}
+		mustDo(r, err)
 		var names []string
 		for k := range clients {
 			names = append(names, name(k))
 		}
 		d, err := Disclose(p, "masked", names)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if err := c.check(d, clients); err != nil {
-			r.Fatal(err)
-		}
+		mustDo(r, err)
+		mustDo(r, c.check(d, clients))
 	})
 }
 

@@ -27,9 +27,7 @@ func TestGroupsNeverExceedTheBandwidth(t *testing.T) {
 			source: rand.NewChaCha8([32]byte{1})}
 		needs := rapid.SliceOfN(rapid.Float64Range(0.01, s.params.Bandwidth), 1, 40).Draw(t, "needs")
 		alpha, group, err := s.Group(needs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		sum := 0.0
 		for _, i := range group {
 			sum += needs[i]

@@ -26,9 +26,7 @@ func benchmarkRound(b *testing.B, p Params) {
 		if _, err := c.Round(server.Theta(), s.rows[r], s.labels[r]); err != nil {
 			b.Fatal(err)
 		}
-		if err := c.Upload(sum); err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, c.Upload(sum))
 	}
 }
 
@@ -52,9 +50,7 @@ func BenchmarkParts(b *testing.B) {
 	w := newWeights(51)
 	b.Run("features", func(b *testing.B) {
 		for b.Loop() {
-			if err := f.Set(1, s.rows[0]); err != nil {
-				b.Fatal(err)
-			}
+			mustDo(b, f.Set(1, s.rows[0]))
 		}
 	})
 	b.Run("sines", func(b *testing.B) {

@@ -65,9 +65,7 @@ func TestUpdatesOfCommonBinsAreUnbiased(t *testing.T) {
 		p := drawParams(t)
 		p.Explore, p.CommonBin, p.RoundsPerUpload, p.Rounds = 1, true, 1, 20000
 		d, err := NewDictionary(p, columnNames(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		theta, x := make([]float64, p.Words()), []float64{0.3, -0.2}
 		for i := range theta {
 			theta[i] = math.Sin(float64(i))
@@ -76,18 +74,14 @@ func TestUpdatesOfCommonBinsAreUnbiased(t *testing.T) {
 			c := NewClient(d, "c", [32]byte{})
 			sum := make([]float64, p.uploadWords(len(p.Moved(upload))))
 			for _, err := range []error{c.Begin(upload), second(c.Round(theta, x, 0.9)), c.Upload(sum)} {
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 			}
 			return sum
 		}
 		all := p
 		all.CommonBin, all.Chosen = false, p.Kernels() // one bin of all kernels: the whole gradient
 		every, err := NewDictionary(all, columnNames(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		want := update(all, every, 0)
 		upload := rapid.IntRange(0, p.Rounds-1).Draw(t, "upload")
 		got := update(p, d, upload)

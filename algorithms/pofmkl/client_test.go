@@ -30,17 +30,13 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawParams(t)
 		d, err := NewDictionary(p, columnNames(3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		c, server := NewClient(d, "c", [32]byte{1}), NewServer(d)
 		s := newStream(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), 24, 3)
 		for r := range s.rows {
 			before := slices.Clone(c.Shares())
 			prediction, err := c.Round(server.Theta(), s.rows[r], s.labels[r])
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if low, high := slices.Min(c.scores), slices.Max(c.scores); prediction < low-1e-12 || prediction > high+1e-12 {
 				t.Fatalf("the prediction %v is not between those of the kernels, %v and %v (weights %v)", prediction, low, high,
 					before)
@@ -50,13 +46,9 @@ func TestUpdatesOfAnyJobAreInBoundsAndOfOneBinARound(t *testing.T) {
 			}
 			touched := c.Touched(nil)
 			sum := make([]float64, p.Words())
-			if err := c.Upload(sum); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Upload(sum))
 			checkUpdate(t, p, touched, sum)
-			if err := server.Apply(0, sum, 1); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, server.Apply(0, sum, 1))
 		}
 	})
 }
@@ -206,9 +198,7 @@ func TestARoundAllocatesNothing(t *testing.T) {
 		if _, err := c.Round(server.Theta(), x, 0.5); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Upload(sum); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.Upload(sum))
 	}); n != 0 {
 		t.Errorf("a round makes %v allocations", n)
 	}

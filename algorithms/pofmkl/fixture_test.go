@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // stream is a client's rows and labels.
@@ -42,9 +44,7 @@ func columnNames(n int) []string {
 func newDictionary(t testing.TB, p Params, columns int) *Dictionary {
 	t.Helper()
 	d, err := NewDictionary(p.WithDefaults(), columnNames(columns))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return d
 }
 
@@ -63,7 +63,7 @@ func wantError(t testing.TB, err error, want string) {
 }
 
 // mustDo ends the test on an error.
-func mustDo(t testing.TB, err error) {
+func mustDo(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

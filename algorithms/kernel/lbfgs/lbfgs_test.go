@@ -85,9 +85,7 @@ func problems() []problem {
 func mustMinimise(t testing.TB, o Oracle, start []float64, set Settings) (*State, Reason) {
 	t.Helper()
 	s, reason, err := Minimise(context.Background(), o, start, nil, set, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s, reason
 }
 
@@ -239,7 +237,5 @@ func TestProductsStayTrue(t *testing.T) {
 			}
 			return nil
 		})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

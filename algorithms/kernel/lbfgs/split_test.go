@@ -92,9 +92,7 @@ func runSplit(t *testing.T, p problem, set Settings, cuts ...int) ([]float64, []
 		})
 	}
 	group.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 	var x []float64
 	for _, s := range states {
 		x = append(x, s.Alpha...)

@@ -14,13 +14,9 @@ import (
 func stored(t testing.TB, s *State) *State {
 	t.Helper()
 	b, err := json.Marshal(s) // floats survive JSON to the bit
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := new(State)
-	if err := json.Unmarshal(b, out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, out))
 	return out
 }
 
@@ -33,14 +29,10 @@ func TestResumeIsExact(t *testing.T) {
 		kept = append(kept, stored(t, s))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, from := range kept {
 		got, again, err := Minimise(ctx, p.f, nil, from, set, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if again != reason || got.Value != want.Value || got.Evaluations != want.Evaluations ||
 			!slices.Equal(got.Alpha, want.Alpha) {
 			t.Fatalf("resumed at %d: %v after %d evaluations, want %v after %d", from.Iteration, got.Value, got.Evaluations,
@@ -183,9 +175,7 @@ func FuzzState(f *testing.F) {
 	p := quadratic(4, 10)
 	good, _ := mustMinimise(f, p.f, make([]float64, 4), Settings{Iterations: 3})
 	b, err := json.Marshal(good)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(b)
 	f.Add([]byte(`{"Alpha":[1,2,3,4],"Gradient":[1,0,0,0],"Products":[1]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -222,5 +212,13 @@ func TestToGoIsTheRateOfTheLastSteps(t *testing.T) {
 			return nil
 		}); err != nil || checked < 20 {
 		t.Errorf("%d states are held against their values, error %v", checked, err)
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
