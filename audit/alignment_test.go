@@ -47,9 +47,7 @@ func newConspiracy(t *testing.T, q, buckets int) *conspiracy {
 		Charter: l.charter.Digest().String()}
 	params := psi.Params{Mode: psi.ModeDH, Asker: l.names[0], Keeper: l.names[1], MinRows: alignedLeast, KeepDays: 1,
 		Buckets: buckets}
-	if err := job.SetParameters(params); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, job.SetParameters(params))
 	var facts []contract.Facts
 	for i, m := range l.members {
 		role := "passive"
@@ -60,9 +58,7 @@ func newConspiracy(t *testing.T, q, buckets int) *conspiracy {
 			Commitment: keys.HashOf("a commitment").String()})
 	}
 	spec, err := psi.SpecOf(job, facts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	openings, operations := spec.Disclose(l.names)
 	if l.contract, err = contract.NewContract(job, facts, openings,
 		contract.SessionOperations(len(facts), operations)); err != nil {
@@ -292,9 +288,7 @@ func TestAuditFindsIDsThatAreNotProtected(t *testing.T) {
 			for n := range own {
 				wide = append(wide, [64]byte(psi.Element(sha512.New(), c.contract.Hash(), 0, &own[n], new([16]byte), nil)))
 			}
-			if err := point.Hash(list[at(list, "points", i)].data, wide, 1); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, point.Hash(list[at(list, "points", i)].data, wide, 1))
 		}
 		return list
 	}

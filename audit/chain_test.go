@@ -162,9 +162,7 @@ func TestPayloadsThatAreGoneAreFound(t *testing.T) {
 	must(t, tr.train(-1, 0, nil))
 	run := func(s evidence.Source) []finding.Check {
 		r, err := Run(t.Context(), &evidence.Input{Contract: tr.contract, Sources: []evidence.Source{s}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return r.Checks
 	}
 	wantCheck(t, run(tr.source(0)), finding.CheckPayloads, finding.Passed, "")
@@ -188,9 +186,7 @@ func TestOneTranscriptAloneNeverProvesThatNothingFollows(t *testing.T) {
 	l := chainOf(t)
 	for n, sources := range [][]evidence.Source{{l.source(1)}, {l.source(1), l.source(0)}} {
 		r, err := Run(t.Context(), &evidence.Input{Contract: l.contract, Sources: sources})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		said := slices.ContainsFunc(r.Unchecked,
 			func(s string) bool { return strings.Contains(s, "one transcript alone never proves") })
 		if said != (n == 0) {
@@ -208,9 +204,7 @@ func TestAClientThatTookASessionOutIsLeftOut(t *testing.T) {
 	c.leaves = nil
 	must(t, c.federate())
 	must(t, c.federate())
-	if err := os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600))
 	for i, err := range c.federate() {
 		if (err != nil) != (i == 2) {
 			t.Errorf("p%d: %v", i, err)
@@ -230,9 +224,7 @@ func TestAClientThatCutItsLastSessionOffIsLeftOut(t *testing.T) {
 	c := newCohorts(t, 5, 1, cohort.Masked, contract.Star)
 	must(t, c.federate())
 	must(t, c.federate())
-	if err := os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(c.path(2), c.forge(2, drop(ofSession(2))), 0o600))
 	for i, err := range c.federate() {
 		if (err != nil) != (i == 2) {
 			t.Errorf("p%d: %v", i, err)

@@ -58,9 +58,7 @@ func newBinned(t testing.TB, n int, mode string) *binned {
 		c.vaults = append(c.vaults, fedmemory.Vault{})
 	}
 	d, err := pofmkl.Disclose(c.agreed, mode, c.names[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.conclude(job, d, 2)
 	return c
 }

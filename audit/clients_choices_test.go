@@ -55,9 +55,7 @@ func newChoosers(t testing.TB, n, rounds int, mode string, edit func(*ofmsft.Par
 	job.Parties, job.Servers = c.names, c.names[:1]
 	c.draw(rounds, edit)
 	d, err := ofmsft.Disclose(c.params, mode, c.names[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.conclude(job, d, 2)
 	return c
 }

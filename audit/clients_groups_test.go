@@ -49,9 +49,7 @@ func newMixers(t testing.TB, sums int) *mixers {
 		openings = append(openings, contract.Opening{To: m.names[root], Kind: "diffusion",
 			Count: int64(sums * m.vector.Words), Meaning: "a sum"})
 		flows, err := m.spec(root).Flows(6, 2, m.vector, int64(sums))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for _, f := range flows {
 			o := contract.Operation{
 				Kind: f.Kind, Collective: contract.CollectiveDownload, Root: m.names[root],

@@ -76,9 +76,7 @@ func newLearners(t testing.TB, j *clientsJob) *learners {
 	d, err := map[string]func(*contract.Job) (federated.Disclosure, error){
 		contract.POFMKL: l.pofmkl, contract.GFML: l.gfml, contract.OFMSFT: l.ofmsft,
 	}[j.algorithm](job)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	l.conclude(job, d, len(j.streams[0].Inputs[0]))
 	kind := d.Sums[0].Sum.Kind
 	for i, sum := range j.leaves {

@@ -65,9 +65,7 @@ func TestServersOfChoicesAreHeardInWords(t *testing.T) {
 		t.Errorf("the summary is %q, want %q in it", r.Summary, want)
 	}
 	r, err := Run(t.Context(), &evidence.Input{Contract: c.contract, Sources: []evidence.Source{c.source(2)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if want := "P0 learns which networks each single client stores, under the client's name"; r.Verdict != finding.Disclosed || !strings.Contains(r.Summary, want) {
 		t.Errorf("%s: %q, want %q in it", r.Verdict, r.Summary, want)
 	}

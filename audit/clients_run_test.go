@@ -99,9 +99,7 @@ func TestAClientsTranscriptAloneIsDisclosed(t *testing.T) {
 	c := newCohorts(t, 4, 1, cohort.Masked, contract.Star)
 	must(t, c.federate())
 	r, err := Run(t.Context(), &evidence.Input{Contract: c.contract, Sources: []evidence.Source{c.source(2)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	want := "Not read: the transcripts of p0, p1, p3 and p4. P0 learns sums over clients of what their rows made of the model, round by round; of a part that few clients work on, " +
 		"one client's alone, without its name, as the contract had announced. P1, p2, p3 and p4 learn the model as all clients' rows have made it so far. " +
 		"Not looked at: the charter and 1 attack not tried."

@@ -44,9 +44,7 @@ func theJobs(t testing.TB) map[string]clientsJob {
 	for k := range 3 {
 		n, err := nn.New([]int{4}, []nn.Layer{{Kind: nn.Dense, Units: 6 + k, Activation: nn.ReLU}, {Kind: nn.Dense,
 			Units: 1, Activation: nn.Linear}}, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		networks = append(networks, n)
 	}
 	return map[string]clientsJob{
@@ -83,9 +81,7 @@ func TestVectorsTooLongForAttacksAreSaid(t *testing.T) {
 	in, errs := simulated(t, j)
 	must(t, errs)
 	r, err := Run(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	want := "not tried: attacks work on vectors of at most 1048576 numbers, the job's have 1179648"
 	for view, name := range map[string]string{
 		updates.ViewUpdates: updates.RowsAttack, updates.ViewAnswered: updates.ChoicesAttack,
@@ -116,9 +112,7 @@ func TestRowsFollowFromUpdatesThatNothingProtects(t *testing.T) {
 				in, errs := simulated(t, j)
 				must(t, errs)
 				r, err := Run(t.Context(), in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				t.Log(r.Verdict, r.Exit, r.Summary)
 				for _, a := range r.Attacks {
 					t.Logf("%s, %s, %s: %s: %s", a.Name, a.Party, a.View, a.Verdict, a.Detail)
@@ -151,9 +145,7 @@ func TestAClientThatForgetsItsMasksIsFound(t *testing.T) {
 			in, errs := simulated(t, j)
 			t.Log(errs[0])
 			r, err := Run(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if r.Verdict != finding.Leak || r.Exit != ExitLeak {
 				t.Errorf("%s: %s", r.Verdict, r.Summary)
 			}
@@ -177,9 +169,7 @@ func TestTotalsOfFewClientsDiscloseRows(t *testing.T) {
 		j.parameters["bandwidths"], j.parameters["chosen"] = []any{0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0}, chosen
 		in, _ := simulated(t, j)
 		r, err := Run(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		a := viewAttack(t, r, updates.RowsAttack, updates.ViewTotals)
 		if a.Verdict != want || r.Verdict != finding.Disclosed || r.Exit != ExitClean ||
 			(want == finding.Disclosed) != (*a.RecoveredShare > 0.3) || *a.GuessShare > 0.02 {
@@ -213,13 +203,9 @@ func TestChoicesDiscloseWhatSuitsAClient(t *testing.T) {
 			j.parameters["broadcast"] = true
 		}
 		in, errs := simulated(t, j)
-		if err := errs[0]; err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errs[0])
 		r, err := Run(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		a := viewAttack(t, r, updates.ChoicesAttack, updates.ViewAnswered)
 		t.Log(a.Detail)
 		if want := map[bool]finding.Verdict{false: finding.Disclosed, true: finding.Clean}[broadcast]; a.Verdict != want {
@@ -236,9 +222,7 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 	c.leaves = map[int]leaving{4: {3, "updates"}}
 	c.federate()
 	r, err := Run(t.Context(), &evidence.Input{Contract: c.contract, Sources: c.sources()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if a := viewAttack(t, r, updates.TotalsAttack, updates.ViewTotals); a.Verdict != finding.Leak ||
 		r.Verdict != finding.Leak ||
 		!strings.Contains(a.Detail, "that client's vector: 2 such pairs have opened") {
@@ -248,9 +232,7 @@ func TestTotalsThatDoNotMoveGiveTheOneAway(t *testing.T) {
 		j.protection, j.leaves = keys.PrivacyMasked, map[int]uint64{2: 8, 3: 14, 5: 20}
 		in, _ := simulated(t, j)
 		r, err := Run(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		a := viewAttack(t, r, updates.TotalsAttack, updates.ViewTotals)
 		t.Log(name, a.Detail)
 		if a.Verdict != finding.Clean || a.Rows < 2 {
@@ -269,9 +251,7 @@ func TestCommonBinsAreAttackedToo(t *testing.T) {
 		in, errs := simulated(t, j)
 		must(t, errs)
 		r, err := Run(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for _, a := range r.Attacks {
 			if a.Name == updates.ChoicesAttack && a.View == updates.ViewUpdates && a.Verdict == finding.Leak {
 				t.Errorf("%s: the bin of all is told as a client's choice: %s", protection, a.Detail)

@@ -69,9 +69,7 @@ func TestDigestsThatWereNotKeptAreNotTakenForEqual(t *testing.T) {
 	l := sumsOf(t)
 	examined := func(s evidence.Source) *conform.Examination {
 		x, err := conform.ExamineKeeping(t.Context(), &evidence.Input{Contract: l.contract}, &s, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return x
 	}
 	compared := func(own evidence.Source) []finding.Check {

@@ -76,9 +76,7 @@ func fuzzExamine(f *testing.F, l *testNetwork) {
 func mustExamine(t testing.TB, in *evidence.Input, s *evidence.Source) *conform.Examination {
 	t.Helper()
 	e, err := conform.Examine(t.Context(), in, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return e
 }
 

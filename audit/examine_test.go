@@ -213,9 +213,7 @@ func TestATranscriptThatGrowsIsAuditedAsItWasExamined(t *testing.T) {
 		t.Errorf("the hash is %s, want that of what was examined, %s", got, want)
 	}
 	file, err := all[0].Source.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, first) {
 		t.Errorf("%d bytes are looked at later, %v, want %d", len(got), err, len(first))
 	}
@@ -343,9 +341,7 @@ func TestCharterMayAskForMoreContributors(t *testing.T) {
 	l := sumsOf(t)
 	s := l.source(0)
 	e, err := conform.Examine(t.Context(), &evidence.Input{Contract: l.contract, MinContributors: 5}, &s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	wantCheck(t, e.Checks, finding.CheckContributors, finding.Leak, "opened with the vectors of 4 of 4 parties in it, at least 5 are wanted")
 }
 

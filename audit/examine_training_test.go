@@ -56,9 +56,7 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 	}
 	d, err := fdskl.Disclose(fdskl.Outline{Params: tr.params, Privacy: privacy, Parties: tr.names, Columns: columns,
 		Rows: trainingRows})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	tr.declare(d, active)
 	return tr
 }

@@ -26,9 +26,7 @@ func (f *federation) audited(in *evidence.Input) *finding.Report {
 func wantJSON(t testing.TB, r *finding.Report) {
 	t.Helper()
 	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var read struct {
 		Verdict *string          `json:"verdict"`
 		Checks  []map[string]any `json:"checks"`

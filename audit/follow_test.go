@@ -93,9 +93,7 @@ func TestMissingPayloadsAreNamed(t *testing.T) {
 		return f.stores[1].Get(sum)
 	}
 	empty, err := transcript.OpenStore(filepath.Join(f.dir, "nothing"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	in.Sources[2].Payload = empty.Get
 	r := f.audited(in)
 	wantCheck(t, r.Checks, finding.CheckPayloads, finding.Failed, "that the transcript says were kept are missing or were changed, the first: record ")

@@ -67,9 +67,7 @@ func (f *federation) forged(t *testing.T, party int, records, payloads []byte, m
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r, err := Run(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	wantJSON(t, r)
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > most {
 		t.Errorf("%d bytes were allocated", after.TotalAlloc-before.TotalAlloc)

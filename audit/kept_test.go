@@ -41,9 +41,7 @@ func (k *keeper) TempDir() string {
 	if err == nil {
 		dir, err = os.MkdirTemp(dir, "run")
 	}
-	if err != nil {
-		k.Fatal(err)
-	}
+	mustDo(k, err)
 	return dir
 }
 

@@ -78,9 +78,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 		t.Fatal(err)
 	}
 	d, err := sealed.Disclose(f.outline())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	f.sign(contract.TaskTrain, d)
 	f.keep()
 	return f

@@ -110,9 +110,7 @@ func (v *viewed) aim(t testing.TB, turn func(at int) uint16, coalition ...int) *
 				at += len(p.Rows.Dense) + len(p.Rows.Binary)
 			}
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return r
 }
 
@@ -166,9 +164,7 @@ func TestReceivedWordsExplainNoColumns(t *testing.T) {
 				clear(x)
 				v.parts[other].Rows.EachInRow(j, func(c int, value float64) { x[c] = value })
 			}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return r
 	}
 	word := func(i int) func(at int) uint16 {
@@ -201,9 +197,7 @@ func TestReceivedWordsDiscloseNoLabels(t *testing.T) {
 			signal[j] = float64(int64(word(j)<<unused) >> unused)
 		}
 		r, err := attack.Labels(t.Context(), map[string][]float64{"word": signal}, v.labels.Values, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return r.Signals[0]
 	}
 	if s := leak(func(j int) uint64 { return v.targets[j] }); s.P < 0.01 {

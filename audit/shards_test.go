@@ -48,9 +48,7 @@ func newInShards(t *testing.T) *inShards {
 	t.Helper()
 	f := &inShards{threes: newThrees(t, shardRows, -1, fdskl.Params{Features: 256, Iterations: 2, Sigma: 1})}
 	cuts, err := sealed.Shards(f.params, f.rows, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	f.shards = len(cuts)
 	var lists [][]contract.Operation
 	for i, c := range cuts {
@@ -61,9 +59,7 @@ func newInShards(t *testing.T) *inShards {
 	o := f.outline()
 	o.InShards = true
 	d, err := sealed.Disclose(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	f.sign(contract.TaskTrain, d)
 	f.threes.sums, f.said = f.sumShards, make([][]byte, len(f.names))
 	return f

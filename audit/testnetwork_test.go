@@ -215,3 +215,11 @@ func must(t testing.TB, errs []error) {
 		}
 	}
 }
+
+// mustDo ends the test on an error.
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -17,9 +17,7 @@ func TestJobsTogether(t *testing.T) {
 	ids := make(map[string]keys.ID)
 	for _, name := range []string{"bank", "telco"} {
 		key, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		ids[name] = key.ID()
 	}
 	made := 0
@@ -39,9 +37,7 @@ func TestJobsTogether(t *testing.T) {
 				Class: contract.ClassMasked.String(), Encoding: contract.Packed(bits).String(), Count: 100}}
 		}
 		c, err := contract.NewContract(j, facts, openings, operations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return c
 	}
 	first, second := job("first", contract.TaskTrain, "", "rows", 36), job("second", contract.TaskTrain, "", "rows", 9)

@@ -37,14 +37,10 @@ func BenchmarkUniformity(b *testing.B) {
 		b.Run(fmt.Sprintf("%d_bytes", word), func(b *testing.B) {
 			payload := masked(1, 1<<20)
 			u, err := NewUniformity(word, 1024)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			b.SetBytes(int64(len(payload)))
 			for b.Loop() {
-				if err := u.Add(payload); err != nil {
-					b.Fatal(err)
-				}
+				must(b, u.Add(payload))
 			}
 		})
 	}

@@ -16,9 +16,7 @@ func attackOn(t testing.TB, p *planted, o Options) *Recovery {
 	t.Helper()
 	o.Truth = p.truth
 	r, err := Difference(context.Background(), p.System, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -101,9 +99,7 @@ func TestWhatIsSolvedIsTrue(t *testing.T) {
 		sigma := rapid.Float64Range(0.2, 6).Draw(rt, "sigma")
 		p := plant(rng, gaussian(rng, equations, columns, sigma), mixed(rng, 40, columns), false)
 		r, err := Difference(context.Background(), p.System, Options{Truth: p.truth})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		if r.RecoveredShare+1e-9 < r.Solved {
 			rt.Fatalf("%d equations, %d columns, sigma %v: solved %v, recovered %v", equations, columns, sigma, r.Solved, r.RecoveredShare)
 		}
@@ -243,9 +239,7 @@ func TestSolveIsLeastSquares(t *testing.T) {
 			y[i] = rng.NormFloat64()
 		}
 		b, err := newBasis(a)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		got := b.solve(mat.NewDense(1, equations, y)).RawRowView(0)
 		for c, want := range eliminated(a, y) {
 			if math.Abs(got[c]-want) > 1e-6*(1+math.Abs(want)) {

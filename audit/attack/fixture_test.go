@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/internal/testnet/needs"
 
 	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 )
 
 // planted is a view made from known columns.
@@ -94,9 +95,7 @@ func rounded(v float64, exact bool) float64 {
 func adult(t testing.TB, rows int) *mat.Dense {
 	t.Helper()
 	table, err := dataset.Read(needs.Data(t, "a9a.gz"), dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	features := table.Without("label").Columns
 	features = features[len(features)/4:]
 	x := mat.NewDense(rows, len(features), nil)
@@ -106,4 +105,12 @@ func adult(t testing.TB, rows int) *mat.Dense {
 		}
 	}
 	return x
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

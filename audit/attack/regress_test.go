@@ -21,9 +21,7 @@ func TestKnownRowsPredictTheRestFromAngles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	r, err := KnownRows(context.Background(),
 		coalition(plant(rng, gaussian(rng, 300, 20, 5), mixed(rng, 1000, 20), false)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Known != 200 || r.Tested != 800 || r.Features != 512 || r.Mean < 0.9 || r.Control > 0.05 {
 		t.Errorf("known %d, tested %d, features %d, mean R2 %v, control %v", r.Known, r.Tested, r.Features, r.Mean, r.Control)
 	}
@@ -44,9 +42,7 @@ func TestKnownRowsPredictNothingFromMaskedWords(t *testing.T) {
 			}
 		}
 		r, err := KnownRows(context.Background(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Best > 0.05 {
 			t.Errorf("angles %v: best R2 is %v, control %v", angles, r.Best, r.Control)
 		}
@@ -72,9 +68,7 @@ func TestAWeakLeakIsPredictedAtEverySize(t *testing.T) {
 					}
 				}}
 			r, err := KnownRows(context.Background(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if gained := r.Best > max(0, r.Control)+KnownGain; gained != leaks || r.Control > 0.1 {
 				t.Errorf("%d rows, leaks %v: best R2 is %v at %d, control %v", rows, leaks, r.Best, r.BestAt, r.Control)
 			}
@@ -89,9 +83,7 @@ func TestRidgeIsThatOfItsNormalEquations(t *testing.T) {
 	standardise(x)
 	fit, test := newRegression(part(x, 0, 60), part(y, 0, 60)), part(x, 60, 90)
 	got, err := fit.score(0.1, test, part(y, 60, 90))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	known, wanted := mat.DenseCopyOf(part(x, 0, 60)), mat.DenseCopyOf(part(y, 0, 60))
 	meanX, meanY := centreColumns(known), centreColumns(wanted)
 	var normal, right, weights, predicted mat.Dense
@@ -100,9 +92,7 @@ func TestRidgeIsThatOfItsNormalEquations(t *testing.T) {
 		normal.Set(i, i, normal.At(i, i)+0.1*60)
 	}
 	right.Mul(known.T(), wanted)
-	if err := weights.Solve(&normal, &right); err != nil {
-		t.Fatal(err)
-	}
+	must(t, weights.Solve(&normal, &right))
 	shifted := mat.DenseCopyOf(test)
 	shift(shifted, meanX, -1)
 	predicted.Mul(shifted, &weights)
@@ -185,9 +175,7 @@ func TestLabelsInOrderAreFound(t *testing.T) {
 	}
 	signals["position"] = position
 	r, err := Labels(context.Background(), signals, labels, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s := r.Signals[0]; s.Name != "position" || s.AUC != 1 || s.P > 1.0/1001+1e-12 || s.Tail > 1e-20 {
 		t.Errorf("got %+v", s)
 	}
@@ -201,9 +189,7 @@ func TestSignalsThatKnowNothingPass(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(6, seed))
 		r, err := Labels(context.Background(), noiseSignals(rng, 60), halves(rng, 60), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Signals[0].P < 0.05 {
 			low++
 		}

@@ -55,9 +55,7 @@ func TestRotationsRebuildTheRowOfAnUpdate(t *testing.T) {
 			row := drawRow(rng, 14, 0.07)
 			design := frequencies(rng, 100, 14, deviation)
 			r, err := Rotations(t.Context(), []Pairs{pairsOf(design, row, c)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !r.Proved || apart(r.Row, row) > 1e-8 || math.Abs(r.Scales[0]/c-1) > 1e-8 {
 				t.Errorf("deviation %v, c %v: proved %v, off by %g, scale %v", deviation, c, r.Proved, apart(r.Row, row),
 					r.Scales[0])
@@ -100,9 +98,7 @@ func TestRotationsOfMaskedWordsAreChance(t *testing.T) {
 			p.Sine[i], p.Cosine[i] = rng.Float64()-0.5, rng.Float64()-0.5
 		}
 		r, err := Rotations(t.Context(), []Pairs{p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		trials = append(trials, Trial{Rebuilt: [][]float64{r.Row}, Proved: r.Proved, Truth: [][]float64{truth}})
 	}
 	s := ScoreRows(trials, ranges, 1)
@@ -151,9 +147,7 @@ func TestCosinesRebuildTheRowOfAStep(t *testing.T) {
 	for k := range 40 {
 		row := drawRow(rng, 4, 1)
 		r, err := Cosines(t.Context(), wavesOf(rng, 60, 4, [][]float64{row}, []float64{0.2 * float64(2*(k%2)-1)}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.Proved && apart(r.Row, row) < 1e-6 {
 			found++
 		} else if r.Proved {

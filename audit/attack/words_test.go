@@ -48,13 +48,9 @@ func near0(rng *rand.Rand) func(int) uint16 {
 func uniformityOf(t testing.TB, word, stride int, payloads ...[]byte) UniformityResult {
 	t.Helper()
 	u, err := NewUniformity(word, stride)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range payloads {
-		if err := u.Add(p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, u.Add(p))
 	}
 	return u.Result()
 }
@@ -129,9 +125,7 @@ func TestUniformityCountsAsByHand(t *testing.T) {
 		n := rapid.IntRange(0, 60).Draw(rt, "words")
 		payload := masked(rapid.Uint64().Draw(rt, "seed"), n*word)
 		u, _ := NewUniformity(word, stride)
-		if err := u.Add(payload); err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, u.Add(payload))
 		for _, l := range u.lags {
 			want, products := make([]int64, 256), 0.0
 			for i := 0; i+l.by < n; i++ {
@@ -161,9 +155,7 @@ func topOf(payload []byte, word, i int) uint16 {
 
 func TestMalformedWordsAreRefused(t *testing.T) {
 	u, err := NewUniformity(4, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, wrongWord := NewUniformity(3, 0)
 	_, wrongStride := NewUniformity(2, -1)
 	_, wrongSample := Reuse(context.Background(), []Sample{{ID: "a", Word: 2, Data: make([]byte, 3)}}, ReuseOptions{})
@@ -187,9 +179,7 @@ func TestMalformedWordsAreRefused(t *testing.T) {
 func reuseOf(t testing.TB, samples []Sample, o ReuseOptions) *ReuseResult {
 	t.Helper()
 	r, err := Reuse(context.Background(), samples, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -279,9 +269,7 @@ func TestMergedCountsAreThoseOfOneTest(t *testing.T) {
 			payload := rapid.SliceOfN(rapid.Byte(), 0, 400).Draw(t, "payload")
 			payload = payload[:len(payload)/word*word]
 			part := mustUniformity(t, word, stride)
-			if err := errors.Join(one.Add(payload), part.Add(payload), many.Merge(part)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(one.Add(payload), part.Add(payload), many.Merge(part)))
 		}
 		if a, b := one.Result(), many.Result(); !reflect.DeepEqual(a, b) {
 			t.Fatalf("merged: %+v, want %+v", b, a)
@@ -294,8 +282,6 @@ func TestMergedCountsAreThoseOfOneTest(t *testing.T) {
 
 func mustUniformity(t rapid.TB, word, stride int) *Uniformity {
 	u, err := NewUniformity(word, stride)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }

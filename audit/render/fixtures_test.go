@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
 
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -285,4 +286,12 @@ func partial() *finding.Report {
 func fixtures() map[string]*finding.Report {
 	return map[string]*finding.Report{"disclosed": disclosed(), "leak": published(), "clean": spotless(),
 		"partial": partial(), "unverifiable": broken()}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

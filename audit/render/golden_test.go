@@ -20,9 +20,7 @@ var renderings = map[string]func(io.Writer, *finding.Report) error{".txt": Text,
 func render(t testing.TB, ending string, r *finding.Report) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := renderings[ending](&b, r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, renderings[ending](&b, r))
 	return b.Bytes()
 }
 
@@ -32,14 +30,10 @@ func TestReportsAreThoseOfTheGoldenFiles(t *testing.T) {
 			got := render(t, ending, r)
 			path := filepath.Join("testdata", name+ending)
 			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(path, got, 0o644))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s differs from what was rendered; run the test with -update and look at the difference", path)
 			}

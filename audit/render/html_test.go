@@ -154,9 +154,7 @@ func FuzzReport(f *testing.F) {
 		}
 		r.Checks, r.Egress = r.Checks[:2], r.Egress[:2]
 		b, err := json.Marshal(r)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

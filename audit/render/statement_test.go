@@ -15,15 +15,11 @@ import (
 func signed(t testing.TB) (*finding.Report, *keys.PrivateKey) {
 	t.Helper()
 	key, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := spotless()
 	r.Attacks, r.Egress = nil, nil
 	r.Origin.ID = key.ID().String()
-	if err := Sign(r, key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Sign(r, key))
 	return r, key
 }
 
@@ -31,12 +27,8 @@ func signed(t testing.TB) (*finding.Report, *keys.PrivateKey) {
 func forms(t testing.TB, r *finding.Report) map[string][]byte {
 	t.Helper()
 	var page, text bytes.Buffer
-	if err := HTML(&page, r); err != nil {
-		t.Fatal(err)
-	}
-	if err := JSON(&text, r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, HTML(&page, r))
+	must(t, JSON(&text, r))
 	return map[string][]byte{"page": page.Bytes(), "json": text.Bytes()}
 }
 
@@ -133,16 +125,12 @@ func TestForgerEditsAReport(t *testing.T) {
 func TestForgerSignsForAnother(t *testing.T) {
 	r, _ := signed(t)
 	forger, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := Sign(r, forger); err == nil || !strings.Contains(err.Error(), "and the key is that of") {
 		t.Errorf("signed for another: %v", err)
 	}
 	d, err := keys.ParseDocument(statementDomain, []byte(r.Signed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := keys.NewDocument(statementDomain, d.Body)
 	own.Sign(forger)
 	page := strings.Replace(string(forms(t, r)["page"]), r.Signed, string(own.Text()), 1)
@@ -200,9 +188,7 @@ func TestAStatementNamesTheTables(t *testing.T) {
 	r.Tables = []finding.Table{
 		{Party: "bank", SHA256: contractHash, Confirmed: true}, {Party: "telco", SHA256: contractHash},
 	}
-	if err := Sign(r, key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Sign(r, key))
 	want := []Table{{"bank", contractHash, true}, {"telco", contractHash, false}}
 	for form, file := range forms(t, r) {
 		s, err := Read(file)
@@ -238,12 +224,8 @@ func TestReadingReportsKeepsTheirNumbers(t *testing.T) {
 	for name, r := range fixtures() {
 		var first, second bytes.Buffer
 		var again finding.Report
-		if err := JSON(&first, r); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(first.Bytes(), &again); err != nil {
-			t.Fatal(err)
-		}
+		must(t, JSON(&first, r))
+		must(t, json.Unmarshal(first.Bytes(), &again))
 		if err := JSON(&second, &again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Errorf("%s: %v, or another text", name, err)
 		}
