@@ -73,7 +73,7 @@ func runToItsEnd(t testing.TB, run func(t testing.TB) (*testNetwork, keys.Hash))
 func read(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	all := make(map[string][]byte)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -87,8 +87,7 @@ func read(t testing.TB, dir string) map[string][]byte {
 			all[name] = append([]byte{}, all[name]...)
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	return all
 }
 

@@ -96,10 +96,8 @@ func TestRemoverScoresNothingAgain(t *testing.T) {
 		if !bytes.Contains(text, []byte(line)) {
 			t.Fatalf("the record has no line %q:\n%s", line, text)
 		}
-		if err := errors.Join(v.Save(job.RecordFile, bytes.Replace(text, []byte(line), nil, 1)),
-			v.Save(jobs.ModelFile, copied), v.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(v.Save(job.RecordFile, bytes.Replace(text, []byte(line), nil, 1)),
+			v.Save(jobs.ModelFile, copied), v.Close()))
 	})
 	l.wantTimesOf(model, 1, 40)
 	l.mustRefuse(model, "test", "insurer", "", 40, 1)

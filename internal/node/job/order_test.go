@@ -36,9 +36,7 @@ func newWorld(t *rapid.T, m *members) *world {
 		known: make([]*contract.Ending, 3), before: make([]uint32, 3), broken: make([]bool, 3)}
 	for i := range m.keys {
 		d := newMemory()
-		if err := Create(d, m.config(i), m.contract, Record{State: Proposed}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Create(d, m.config(i), m.contract, Record{State: Proposed}))
 		w.disks = append(w.disks, d)
 		w.jobs = append(w.jobs, New(d, m.folder(), m.config(i), m.contract, Record{State: Proposed}))
 		w.signed = append(w.signed, make(map[uint32]keys.Hash))

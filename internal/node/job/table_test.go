@@ -431,9 +431,7 @@ func TestTheFolderOfAJob(t *testing.T) {
 	m := newMembers(t, false)
 	dir := filepath.Join(t.TempDir(), m.folder())
 	v, err := vault.Open(dir, vault.Options{Owner: m.contract.Hash()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j := m.create(t, 1, Folder{v})
 	mustApply(t, j, m.life(t)...)
 	again := m.open(t, 1, Folder{v})
@@ -450,13 +448,9 @@ func TestTheFolderOfAJob(t *testing.T) {
 	if c, err := ReadContract(dir, m.contract.Hash()); err != nil || c.Hash() != m.contract.Hash() {
 		t.Errorf("its contract cannot be read: %v", err)
 	}
-	if err := Again(Folder{v}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Again(Folder{v}))
 	v, err = vault.Open(dir, vault.Options{Owner: m.contract.Hash()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if back := m.open(t, 1, Folder{v}); back.State() != Agreed || back.Ending() != nil || back.Record().Consent == nil {
 		t.Errorf("put back it is %+v", back.Record())
 	}
@@ -506,9 +500,7 @@ func TestWhoWaitsForTheEndHasThePart(t *testing.T) {
 	default:
 	}
 	close(d.goOn)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	<-j.Final()
 }
 
@@ -583,9 +575,7 @@ func TestAtTheSameTime(t *testing.T) {
 	lie.Parts = slices.Clone(lie.Parts)
 	lie.Parts[0].Digest = keys.Hash{1}
 	other, err := contract.NewEnding(m.contract, lie)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 50 {
 		d := &crowded{memory: newMemory()}
 		j := m.create(t, 1, d)
@@ -770,9 +760,7 @@ func TestWhatOpenDoes(t *testing.T) {
 		d = d.again()
 		c.change(d)
 		j, effects, err := Open(d, m.folder(), func(*contract.Contract) Config { return m.config(1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []Deed
 		for _, e := range effects {
 			got = append(got, e.Do)

@@ -104,9 +104,7 @@ func newMembers(t fataler, overClients bool) *members {
 	var facts []contract.Facts
 	for i, name := range names {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f := contract.Facts{Name: name, ID: k.ID(), Role: "passive", Rows: 10, Columns: 2}
 		switch {
 		case overClients && i == 0:
@@ -122,9 +120,7 @@ func newMembers(t fataler, overClients bool) *members {
 		j.Algorithm, j.Servers = "pofmkl", names[:1]
 	}
 	c, err := contract.NewContract(j, facts, nil, contract.SessionOperations(len(facts), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m.contract = c
 	return m
 }
@@ -140,9 +136,7 @@ func (m *members) config(i int) Config {
 // create keeps the job on a party's disk, as a proposal.
 func (m *members) create(t fataler, i int, d Disk) *Job {
 	t.Helper()
-	if err := Create(d, m.config(i), m.contract, Record{State: Proposed}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Create(d, m.config(i), m.contract, Record{State: Proposed}))
 	return New(d, m.folder(), m.config(i), m.contract, Record{State: Proposed})
 }
 
@@ -150,9 +144,7 @@ func (m *members) create(t fataler, i int, d Disk) *Job {
 func (m *members) open(t fataler, i int, d Disk) *Job {
 	t.Helper()
 	j, _, err := Open(d, m.folder(), func(*contract.Contract) Config { return m.config(i) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return j
 }
 
@@ -160,16 +152,12 @@ func (m *members) open(t fataler, i int, d Disk) *Job {
 func (m *members) signed(t fataler) contract.InForce {
 	t.Helper()
 	c, err := contract.ParseContract(m.contract.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range m.keys {
 		c.Sign(k)
 	}
 	f, err := c.InForce()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -188,9 +176,7 @@ func (m *members) done(t fataler, session uint32) *contract.Ending {
 		e.Parts = append(e.Parts, contract.PartDigest{Party: p.Name, Digest: digest})
 	}
 	made, err := contract.NewEnding(m.contract, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return made
 }
 
@@ -208,9 +194,7 @@ func (m *members) word(t fataler, i int, outcome contract.Outcome, reason string
 	t.Helper()
 	e := contract.Ending{Outcome: outcome, By: m.contract.Parties[i].Name, Reason: reason}
 	made, err := contract.NewEnding(m.contract, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	made.Sign(m.keys[i])
 	return made
 }
@@ -229,4 +213,12 @@ func mustApply(t testing.TB, j *Job, events ...Event) (effects []Effect) {
 		effects = append(effects, follows...)
 	}
 	return effects
+}
+
+// must ends the test on an error.
+func must(t fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
