@@ -15,9 +15,7 @@ func TestNeighboursByRole(t *testing.T) {
 	keyOf := make(map[string]*keys.PrivateKey)
 	for _, name := range []string{"office", "ship", "yard", "boat"} {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		keyOf[name] = k
 		draft.Admit(keys.Card{Name: name, ID: k.ID()})
 	}
@@ -46,14 +44,10 @@ func TestNeighboursByRole(t *testing.T) {
 	} {
 		draft.Roles = nil
 		for name, role := range c.roles {
-			if err := draft.SetRoles(name, role); err != nil {
-				t.Fatal(err)
-			}
+			must(t, draft.SetRoles(name, role))
 		}
 		charter, err := keys.NewCharter(draft)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		near, given, err := Config{Key: keyOf[c.self], Charter: charter, Neighbours: c.named}.near()
 		if err != nil || !slices.Equal(near, c.want) || (near == nil) != (c.want == nil) {
 			t.Errorf("%s under %v, naming %v: neighbours %v, %v, want %v", c.self, c.roles, c.named, near, err, c.want)
@@ -61,5 +55,13 @@ func TestNeighboursByRole(t *testing.T) {
 		if c.named != nil && given != nil {
 			t.Errorf("%s names members and has the charter's servers all the same", c.self)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,9 +15,7 @@ import (
 func TestDoctorFullDisk(t *testing.T) {
 	w := newWard(t)
 	dir := filepath.Join(w.dir, "node")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700))
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
 		needs.Missing(t, "this machine lets the test mount nothing: %v", err)
 	}

@@ -36,9 +36,7 @@ func newWard(t *testing.T) *ward {
 	w := &ward{t: t, dir: t.TempDir()}
 	for _, k := range []**keys.PrivateKey{&w.bank, &w.telco} {
 		made, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		*k = made
 	}
 	w.bankAt, w.telcoAt = []string{freeAddress(t)}, []string{freeAddress(t)}
@@ -48,9 +46,7 @@ func newWard(t *testing.T) *ward {
 // freeAddress is one that nobody listens at.
 func freeAddress(t *testing.T) string {
 	ports, err := localnet.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(ports.Close)
 	return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", ports.Numbers[0])
 }
@@ -185,9 +181,7 @@ func TestDoctorClosedPort(t *testing.T) {
 func TestDoctorOwnPortTaken(t *testing.T) {
 	w := newWard(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	w.bankAt = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", l.Addr().(*net.TCPAddr).Port)}
 	diagnosed(t, w.examine(w.bank, w.charter(1)), "", doctor.CheckPorts, []string{"the port is in use"},
@@ -198,9 +192,7 @@ func TestDoctorOwnPortTaken(t *testing.T) {
 func TestDoctorWrongAddress(t *testing.T) {
 	w := newWard(t)
 	other, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	elsewhere := *w
 	elsewhere.telco = other
 	elsewhere.host(other, elsewhere.charter(1), w.telcoAt...)
@@ -223,9 +215,7 @@ func TestDoctorSkewedClock(t *testing.T) {
 func TestDoctorWrongKey(t *testing.T) {
 	w := newWard(t)
 	other, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	diagnosed(t, w.examine(other, w.charter(1)), "", doctor.CheckKey,
 		[]string{"no member's", other.ID().Short(), "bank (" + w.bank.ID().Short() + ")"}, []string{"--key", "--charter"})
 }
@@ -245,9 +235,7 @@ func TestDoctorUnreadableTable(t *testing.T) {
 	c := w.charter(1)
 	w.host(w.telco, c, w.telcoAt...)
 	table := filepath.Join(w.dir, "train.csv")
-	if err := os.WriteFile(table, []byte("id,age\n1,30\n2,40,50\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(table, []byte("id,age\n1,30\n2,40,50\n"), 0o600))
 	w.tables = map[string]jobs.TableSpec{"train": {Path: table}}
 	diagnosed(t, w.examine(w.bank, c), "", doctor.CheckTable, []string{"train cannot be used", "line 3"},
 		[]string{"hanse table check", "--data train=FILE"})

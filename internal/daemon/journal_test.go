@@ -17,9 +17,7 @@ import (
 func TestJournalOfAYear(t *testing.T) {
 	var out bytes.Buffer
 	log, err := terminal.NewLog(&out, "info", "text")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	j := newJournal(log)
 	now := time.Unix(1790000000, 0)
 	j.now = func() time.Time { return now }

@@ -25,13 +25,9 @@ func TestRunningNodeIsWatched(t *testing.T) {
 	d, err := New(Config{Key: w.bank, KeyFile: filepath.Join(w.dir, "bank.key"), Charter: c,
 		CharterFile: filepath.Join(w.dir, "charter.toml"), Dir: dir, Silence: 20e9, Version: "v1.2.3",
 		Metrics: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(w.dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer manager.Close()
 	t.Setenv("NOTIFY_SOCKET", manager.LocalAddr().String())
 	t.Setenv("WATCHDOG_USEC", "20000")
@@ -52,9 +48,7 @@ func TestRunningNodeIsWatched(t *testing.T) {
 	}
 
 	answer, err := d.doctor(t.Context(), []string{"telco"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := answer.(*doctor.Report)
 	if !r.Running || r.Member != "bank" || r.Checks[len(r.Checks)-1].Name != doctor.CheckThroughput {
 		t.Errorf("%+v", r)
@@ -73,9 +67,7 @@ func TestRunningNodeIsWatched(t *testing.T) {
 	for path, want := range map[string]string{"/healthz": "alive\n", "/readyz": "key: ready\n",
 		"/metrics": "hanse_member_connected{member=\"telco\"} 1\n"} {
 		response, err := http.Get("http://" + d.metrics.Addr().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(response.Body)
 		response.Body.Close()
 		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {

@@ -69,17 +69,11 @@ func (b *borrower) isServed(t *testing.T, s *shards.Service, job keys.Hash, shar
 		s.Serve(ctx, b.key, node)
 	}()
 	fresh, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ready := &shards.Ready{Job: job.String(), Shard: shard, Of: of, Key: fresh.ID()}
-	if err := shards.SendMessage(ctx, own, shards.Hello{Version: shards.Version, Ready: ready}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, shards.SendMessage(ctx, own, shards.Hello{Version: shards.Version, Ready: ready}))
 	var o shards.Order
-	if err := shards.ReceiveMessage(ctx, own, &o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, shards.ReceiveMessage(ctx, own, &o))
 	<-served
 	t.Logf("shard %d of job %s: %s %s", shard, job.Short(), o.Kind, o.Text)
 	return o.Kind == shards.OrderDone
@@ -196,13 +190,9 @@ func TestAnotherMasterKnowsNoKey(t *testing.T) {
 	b := o.makes(job, 1)
 	path := filepath.Join(o.dir, workerkeys.MasterFile)
 	file, err := keys.LoadKeyFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old, err := file.Key.Derive("hanse worker v1", binary.BigEndian.AppendUint32(nil, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for what, id := range map[string]keys.ID{"worker.key": file.Key.ID(), "the key of shard 1 of any job": old.ID()} {
 		if (&borrower{id}).isServed(t, o.Service, job, 1, officeShards) {
 			t.Errorf("%s is served", what)
@@ -211,9 +201,7 @@ func TestAnotherMasterKnowsNoKey(t *testing.T) {
 	if !b.isServed(t, o.Service, job, 1, officeShards) {
 		t.Error("control: the job's key is not served")
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	if b.isServed(t, newOffice(t, o.dir, o.now, job).Service, job, 1, officeShards) {
 		t.Error("a key of another worker.key is served")
 	}
@@ -253,12 +241,8 @@ func TestDamagedWorkerKeyStopsNothingElse(t *testing.T) {
 			b := o.makes(job, 1)
 			path := filepath.Join(o.dir, workerkeys.MasterFile)
 			good, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := damage(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, damage(path))
 			hurt := newOffice(t, o.dir, o.now, job)
 			if text := hurt.log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "worker.key") ||
 				!strings.Contains(text, "hanse worker key") {
@@ -271,9 +255,7 @@ func TestDamagedWorkerKeyStopsNothingElse(t *testing.T) {
 			if _, err := hurt.register.Issue(workerkeys.Request{}); err == nil || !errors.Is(err, hurt.register.Fault()) {
 				t.Errorf("a key is made: %v", err)
 			}
-			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, good, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.RemoveAll(path), os.WriteFile(path, good, 0o600)))
 			if !b.isServed(t, newOffice(t, o.dir, o.now, job).Service, job, 1, officeShards) {
 				t.Error("control: with worker.key in its place again the worker is not served")
 			}

@@ -28,22 +28,14 @@ func TestAdviceNamesWhereOptionsAreWritten(t *testing.T) {
 		{"na = [\"-\"]\n", "", "1,2\n2,seven\n", "put na = [\"-\", \"seven\"] into FILE, in place of its na if it"},
 	} {
 		for name, text := range map[string]string{path: "id,x\n" + c.rows, path + ".toml": c.file} {
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(name, []byte(text), 0o600))
 		}
 		place, o, err := Locate(path+c.query, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r, err := Load(context.Background(), place, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := r.Survey(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := strings.ReplaceAll(c.want, "FILE", path+".toml")
 		if said := strings.Join(append(s.Notes(), s.Advice()), "\n"); !strings.Contains(said, want) {
 			t.Errorf("%q with %q%s: %s\nwant %s", c.rows, c.file, c.query, said, want)
@@ -72,9 +64,7 @@ func TestAdviceNamesWhereOptionsAreWritten(t *testing.T) {
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	content := "id,x,y\na,1,7\nb,2\n,3,8\nc,3\nd,4,8\na,5,x\nd,6,9\nd,7,x\n"
 	r, err := parseReading(&source.Source{Text: strings.NewReader(content)}, asCSV, Options{}, standardLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := r.Survey(Options{})
 	first := `: row 2 (line 3) has 2 cells; the header has 3`
 	wantError(t, err, first)

@@ -77,9 +77,7 @@ func TestDigestOracle(t *testing.T) {
 		}
 		location := writeFile(t, "table.csv", []byte(b.String()))
 		got, err := Digest(context.Background(), location, Options{})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		if want := digestOracle("id", ids, shuffled, columns); got != want {
 			rt.Errorf("%v, want %v of\n%s", got, want, b.String())
 		}
@@ -101,13 +99,9 @@ func seq(n int) func(func(int) bool) {
 func digestOf(t testing.TB, location string, o Options) keys.Hash {
 	t.Helper()
 	sum, err := Digest(t.Context(), location, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := Load(t.Context(), location, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Sum != sum {
 		t.Errorf("%s: a reading's sum is %v, the digest %v", location, r.Sum, sum)
 	}

@@ -47,22 +47,16 @@ func checkFuzzed(t *testing.T, content []byte, as format, o Options) {
 		return
 	}
 	label := o.Label
-	if err := checkTable(table); err != nil {
-		t.Fatal(err)
-	}
+	must(t, checkTable(table))
 	var file bytes.Buffer
-	if err := table.WriteCSV(&file); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.WriteCSV(&file))
 	again := optionsFor(table)
 	again.Label = label
 	back, err := parse(&file, asCSV, again, lim)
 	if err != nil {
 		t.Fatalf("written, it does not read back: %v", err)
 	}
-	if err := sameTable(back, table); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sameTable(back, table))
 }
 
 // checkTable checks what Read promises.

@@ -28,9 +28,7 @@ func mustRead(t testing.TB, content string, as format, o Options) *Table {
 func mustColumn(t testing.TB, table *Table, name string) *Column {
 	t.Helper()
 	c, err := table.Column(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -53,9 +51,7 @@ func gzipped(t testing.TB, content string) []byte {
 	if _, err := w.Write([]byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes()
 }
 
@@ -63,8 +59,6 @@ func gzipped(t testing.TB, content string) []byte {
 func writeFile(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, content, 0o600))
 	return path
 }

@@ -21,26 +21,20 @@ const people = "id,phone,age,born\nP3, 06 12 ,40,1.1.1980\n\nP1,,61,\nP2,06 13,3
 func loaded(t testing.TB, content string, o Options) *Reading {
 	t.Helper()
 	r, err := Load(t.Context(), writeFile(t, "people.csv", []byte(content)), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
 func TestTextsStandAsTheTablesRowsDo(t *testing.T) {
 	r := loaded(t, people, Options{Identify: []string{"phone", "born", "email"}})
 	columns, lines, err := r.Texts("born", "id", "phone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := [][]string{{"", "2.1.1980", "1.1.1980"}, {"P1", "P2", "P3"}, {"", "06 13", "06 12"}}
 	if !reflect.DeepEqual(columns, want) || !slices.Equal(lines, []int{4, 5, 2}) {
 		t.Errorf("texts %q, lines %v", columns, lines)
 	}
 	table, err := r.Table(Options{Identify: []string{"phone", "born", "email"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(table.Names(), []string{"age"}) || !slices.Equal(table.IDs, []string{"P1", "P2", "P3"}) ||
 		!slices.Equal(table.Columns[0].Values, []float64{61, 33, 40}) {
 		t.Errorf("table %+v", table)
@@ -80,9 +74,7 @@ func TestRowsWithoutAnIDColumnAreCalledByTheirLines(t *testing.T) {
 	}
 	r := loaded(t, content, Options{Identify: []string{"email", "phone"}})
 	table, err := r.Table(Options{Identify: []string{"email", "phone"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	columns, lines, err := r.Texts("phone")
 	if err != nil || table.IDName != "line" || !slices.Equal(table.IDs, []string{"line 2", "line 3", "line 5"}) ||
 		!slices.Equal(table.Columns[0].Values, []float64{3, 1, 2}) || !slices.Equal(lines, []int{2, 3, 5}) ||
@@ -103,17 +95,11 @@ func TestTextsOfShuffledFiles(t *testing.T) {
 		}
 		reading, err := parseReading(&source.Source{Text: strings.NewReader(b.String())}, asCSV,
 			Options{Identify: []string{"phone"}}, standardLimits())
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		table, err := reading.Table(Options{Identify: []string{"phone"}})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		columns, lines, err := reading.Texts("phone")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		for row := range n {
 			phone, age := columns[0][row], table.Columns[0].Values[row]
 			if order[lines[row]-2] != row || phone != "+"+strconv.Itoa(7*row) || age != float64(row) {
@@ -133,9 +119,7 @@ func TestTextsAreNotCopied(t *testing.T) {
 	}
 	r := loaded(t, b.String(), Options{Identify: []string{"phone"}})
 	one, _, err := r.Texts("phone")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	two, _, err := r.Texts("phone")
 	if err != nil || &one[0][0] != &two[0][0] {
 		t.Errorf("the cells were copied, %v", err)
@@ -147,5 +131,13 @@ func TestTextsAreNotCopied(t *testing.T) {
 	}
 	if len(r.csv.marks[0]) != 20000 || r.csv.marks[1] != nil {
 		t.Error("other columns than those that identify rows are kept as texts")
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

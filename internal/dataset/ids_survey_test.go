@@ -68,9 +68,7 @@ func TestTheSurveySaysWhatIDsLookLike(t *testing.T) {
 func TestIDsAreLookedAtUnderARecipe(t *testing.T) {
 	o := Options{ID: "cust"}
 	r, err := parseReading(&source.Source{Text: strings.NewReader(idsOf("1.0", "2.0"))}, asCSV, o, standardLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, same := range []bool{true, false} {
 		look, err := r.LookAt("cust", func(a, b string) bool { return same && strings.TrimSuffix(a, ".0") == b })
 		if err != nil || (len(look.Doubts) == 0) != same {

@@ -10,9 +10,7 @@ func TestJoinLIBSVMIsOneFile(t *testing.T) {
 	test := mustRead(t, "-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{Label: "label"})
 	train.Path, test.Path = "a9a", "a9a.t"
 	got, err := Join(train, test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := mustRead(t, "1 1:1 2:2\n-1 1:3\n-1 4:5\n1 1:9\n1 1:8\n", asLIBSVM, Options{Label: "label"})
 	if !reflect.DeepEqual(got.IDs, want.IDs) {
 		t.Errorf("ids %q", got.IDs)
@@ -31,9 +29,7 @@ func TestJoinedLIBSVMRowsHaveTheirFeatures(t *testing.T) {
 	one := mustRead(t, "1 2:2\n", asLIBSVM, Options{Label: "label"})
 	two := mustRead(t, "1 11:3\n", asLIBSVM, Options{Label: "label"})
 	three, err := Join(one, two, one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if v := mustColumn(t, three, "f2").Values; !reflect.DeepEqual(v, []float64{2, 0, 2}) {
 		t.Errorf("f2 %v", v)
 	}
@@ -46,9 +42,7 @@ func TestJoinCSV(t *testing.T) {
 	one := mustRead(t, "id,x,r\nb,1,south\nd,2,east\n", asCSV, Options{})
 	two := mustRead(t, "id,r,x\na,north,3\nc,south,4\n", asCSV, Options{})
 	got, err := Join(one, two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := mustRead(t, "id,x,r\na,3,north\nb,1,south\nc,4,south\nd,2,east\n", asCSV, Options{})
 	if !reflect.DeepEqual(got.IDs, want.IDs) || !reflect.DeepEqual(got.Columns, want.Columns) {
 		t.Errorf("joined %+v", got)

@@ -25,9 +25,7 @@ func TestClassification(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l, err := mustRead(t, tc.cells, asCSV, Options{Label: "y"}).Labels("y", Classification)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !reflect.DeepEqual(l.Classes, tc.classes) || !reflect.DeepEqual(l.Values, tc.values) {
 				t.Errorf("classes %q, values %v", l.Classes, l.Values)
 			}
@@ -42,9 +40,7 @@ func TestClassification(t *testing.T) {
 
 func TestRegression(t *testing.T) {
 	l, err := mustRead(t, "id,y\na,1.5\nb,\nc,-2\n", asCSV, Options{Label: "y"}).Labels("y", Regression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !reflect.DeepEqual(l.Values, []float64{1.5, 0, -2}) || !reflect.DeepEqual(l.Present, []bool{true, false, true}) ||
 		l.Count() != 2 {
 		t.Errorf("labels %+v", l)

@@ -47,9 +47,7 @@ func TestOptionsBesideATable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train.csv")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path+".toml", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path+".toml", []byte(text), 0o600))
 	}
 	defaults := Options{ID: "nr", Missing: "mean", Categorical: []string{"plan"}}
 	for _, c := range []struct {
@@ -135,9 +133,7 @@ func checkWritten(t *testing.T, o Options) {
 		}
 	}
 	text, err := o.TOML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	back, err := parseWritten(string(text))
 	if err != nil || !reflect.DeepEqual(back, o) {
 		t.Fatalf("%+v is written\n%s\nand read %+v (%v)", o, text, back, err)

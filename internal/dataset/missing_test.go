@@ -90,16 +90,10 @@ func TestNAWordsAreEmptyCells(t *testing.T) {
 			}
 		}
 		one, err := readString(empty.String(), asCSV, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		two, err := readString(named.String(), asCSV, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sameTable(two, one); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, sameTable(two, one))
 	})
 }
 
@@ -124,22 +118,14 @@ func TestOrderOfColumnsDoesNotMatter(t *testing.T) {
 	}
 	names := []string{"x", "r", "d", "y"}
 	want, err := mustRead(t, write([]int{0, 1, 2, 3, 4}), asCSV, Options{Label: "y"}).Only(names...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		order := rapid.Permutation([]int{0, 1, 2, 3, 4}).Draw(t, "order")
 		table, err := readString(write(order), asCSV, Options{Label: "y"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := table.Only(names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sameTable(got, want); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, sameTable(got, want))
 		if !reflect.DeepEqual(got.DateOrders, map[string]string{"d": "dmy"}) {
 			t.Fatalf("dates %v", got.DateOrders)
 		}

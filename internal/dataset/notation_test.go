@@ -412,9 +412,7 @@ func TestSharesOfAWholeAreHeldAgainstBareNumbers(t *testing.T) {
 func followed(t *testing.T, o Options, lines []string) Options {
 	t.Helper()
 	had, err := o.TOML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := strings.Join(lines, "\n") + "\n"
 	for line := range strings.Lines(string(had)) {
 		key, _, _ := strings.Cut(line, " = ")
@@ -423,9 +421,7 @@ func followed(t *testing.T, o Options, lines []string) Options {
 		}
 	}
 	all, err := parseWritten(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -750,9 +746,7 @@ func TestEmptyColumnsOfASpreadsheet(t *testing.T) {
 		fmt.Fprintf(&b, "%04d,%s%d%s\n", i, empty, i, empty)
 	}
 	table, err := parse(strings.NewReader(b.String()), asCSV, Options{}, standardLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if x := table.Columns; len(x) != 1 || x[0].Values[rows-1] != rows-1 {
 		t.Errorf("%d columns, %v", len(x), x[0].Values[:3])
 	}

@@ -25,16 +25,12 @@ func TestRealSets(t *testing.T) {
 	} {
 		t.Run(strings.TrimSuffix(tc.file, ".gz"), func(t *testing.T) {
 			table, err := Read(needs.Data(t, tc.file), tc.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if table.Rows() != tc.rows || len(table.Columns) != tc.columns {
 				t.Errorf("%d rows, %d columns", table.Rows(), len(table.Columns))
 			}
 			l, err := table.Labels(tc.label, Classification)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			positives := 0
 			for _, v := range l.Values {
 				if v > 0 {
@@ -50,17 +46,11 @@ func TestRealSets(t *testing.T) {
 
 func TestRealSetJoined(t *testing.T) {
 	train, err := Read(needs.Data(t, "a9a.gz"), Options{Label: "label"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	test, err := Read(needs.Data(t, "a9a.t.gz"), Options{Label: "label"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	table, err := Join(train, test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if table.Rows() != 48842 || len(table.Columns) != 124 || table.IDs[table.Rows()-1] != "9999" {
 		t.Errorf("%d rows, %d columns, last id %s", table.Rows(), len(table.Columns), table.IDs[table.Rows()-1])
 	}
@@ -69,9 +59,7 @@ func TestRealSetJoined(t *testing.T) {
 // A set whose numbers have gaps spelled "NA" is read as it is.
 func TestRealSetWithGaps(t *testing.T) {
 	table, err := Read(needs.Data(t, "air/PRSA_Data_Dongsi.csv.gz"), Options{ID: "No"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if c := mustColumn(t, table, "PM2.5"); c.Kind != Numeric || !slices.ContainsFunc(c.Values, math.IsNaN) {
 		t.Errorf("PM2.5 is %v without a gap", c.Kind)
 	}

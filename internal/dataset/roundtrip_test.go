@@ -15,9 +15,7 @@ func TestWrittenTableReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := drawTable(t)
 		var file bytes.Buffer
-		if err := table.WriteCSV(&file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, table.WriteCSV(&file))
 		back, err := readString(file.String(), asCSV, optionsFor(table))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, file.String())

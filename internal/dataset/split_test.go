@@ -15,9 +15,7 @@ func TestSplitColumnsDealsEvenly(t *testing.T) {
 		parties := rapid.IntRange(1, 30).Draw(t, "parties")
 		seed := rapid.Uint64().Draw(t, "seed")
 		split, err := SplitColumns(table, "label", parties, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if split[0][0] != "label" {
 			t.Fatalf("party 0 has %q, not the label first", split[0])
 		}
@@ -43,9 +41,7 @@ func TestSplitsAreOfTheSeed(t *testing.T) {
 	table := mustRead(t, "1 9:1\n", asLIBSVM, Options{Label: "label"})
 	deal := func(seed uint64) [][]string {
 		split, err := SplitColumns(table, "", 3, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return split
 	}
 	want := [][]string{{"f2", "f5", "f7", "f8"}, {"label", "f4", "f6"}, {"f1", "f3", "f9"}}

@@ -12,13 +12,9 @@ import (
 func survey(t testing.TB, content string, o Options) *Survey {
 	t.Helper()
 	r, err := parseReading(&source.Source{Text: strings.NewReader(content)}, asCSV, o.ForLoading(), standardLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := r.Survey(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

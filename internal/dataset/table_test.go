@@ -26,9 +26,7 @@ func TestWithoutAndOnly(t *testing.T) {
 		t.Errorf("without region: %q", names)
 	}
 	only, err := table.Only("premium", "age")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if names := only.Names(); !reflect.DeepEqual(names, []string{"premium", "age"}) {
 		t.Errorf("only: %q", names)
 	}

@@ -61,9 +61,7 @@ func TestCodesWrittenInTwoWaysAreOneLevel(t *testing.T) {
 	o := Options{Categorical: []string{"code", "label"}}
 	table := mustRead(t, text, asCSV, o)
 	column, err := table.Column("code")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(column.Levels, []string{"01", "1", "100000", "2.0"}) ||
 		!slices.Equal(column.Codes, []int32{1, 1, 3, 3, 0, -1, 2, 2}) {
 		t.Errorf("levels %q, codes %v", column.Levels, column.Codes)
@@ -88,9 +86,7 @@ func TestCodesWrittenInTwoWaysAreOneLevel(t *testing.T) {
 	}
 	later := mustRead(t, "id,code,label\n11,2,1\n12,1e+05,2\n", asCSV, o)
 	joined, err := Join(table, later)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := joined.Columns[0].Levels; !slices.Equal(got, []string{"01", "1", "100000", "2"}) {
 		t.Errorf("joined levels %q", got)
 	}

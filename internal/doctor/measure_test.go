@@ -28,9 +28,7 @@ type glutton struct {
 func (g glutton) eats(t *testing.T, size uint32) (bytes int) {
 	for range 1000 {
 		request, err := cbor.Marshal(echoRequest{Want: size})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answer, refused := g.answer.Handle(t.Context(), g.id, methodEcho, request)
 		if refused != nil {
 			if refused.Code != fault.CodeBusy {
@@ -56,9 +54,7 @@ func TestGluttonIsStopped(t *testing.T) {
 	}
 	for _, r := range []echoRequest{{Want: maxEcho + 1}, {Bytes: make([]byte, maxEcho+1)}} {
 		request, err := cbor.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, refused := a.Handle(t.Context(), keys.ID{3}, methodEcho, request); refused == nil ||
 			refused.Code != fault.CodeRequest {
 			t.Errorf("%d and %d bytes: %v", r.Want, len(r.Bytes), refused)
@@ -79,9 +75,7 @@ func FuzzMessages(f *testing.F) {
 	for _, v := range []any{echoRequest{Bytes: []byte("x"), Want: 5}, echoResponse{Sent: 7, Again: 1},
 		reachResponse{[]closedAddress{{"/ip4/1.2.3.4/tcp/4001", "refused"}}}} {
 		data, err := cbor.Marshal(v)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -97,9 +91,7 @@ func again[T any](t *testing.T, data []byte, v *T) {
 		return
 	}
 	first, err := cbor.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var w T
 	if err := control.Decode(first, &w); err != nil {
 		t.Fatalf("%x is written as %x: %v", data, first, err)
@@ -112,9 +104,7 @@ func again[T any](t *testing.T, data []byte, v *T) {
 // TestALinkThatEndsIsMeasuredOverTheNext: a member that is there again after its link ended is measured, not blamed.
 func TestALinkThatEndsIsMeasuredOverTheNext(t *testing.T) {
 	free, err := localnet.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(free.Close)
 	there := fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", free.Numbers[0])
 	ks, c := pair(t, there)
@@ -175,9 +165,7 @@ func TestAMachineThatStandsStillIsAWarning(t *testing.T) {
 func loneHost(t *testing.T) *peer.Host {
 	ks, c := pair(t, "")
 	h, err := peer.New(peer.Config{Key: ks[0], Charter: c, Discovery: []string{peer.DiscoverAddresses}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -187,9 +175,7 @@ func pair(t *testing.T, address string) (ks []*keys.PrivateKey, _ *keys.SignedCh
 	draft := keys.Charter{Name: "lone", Version: 1, Created: time.Unix(1700000000, 0).UTC()}
 	for _, name := range []string{"bank", "telco"} {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ks = append(ks, k)
 		draft.Members = append(draft.Members, keys.Member{Name: name, ID: k.ID()})
 	}
@@ -197,13 +183,9 @@ func pair(t *testing.T, address string) (ks []*keys.PrivateKey, _ *keys.SignedCh
 		draft.Members[1].Addresses = []string{address}
 	}
 	c, err := keys.NewCharter(draft)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range ks {
-		if err := c.Sign(k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Sign(k))
 	}
 	return ks, c
 }
@@ -221,5 +203,13 @@ func TestFewSegmentsSentAgainAreNoLossyLine(t *testing.T) {
 		if got := lossy(c.sent, c.again); got != c.want {
 			t.Errorf("%d of %d segments sent again: a warning %t, want %t", c.again, c.sent, got, c.want)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -111,17 +111,13 @@ func TestRivalProposals(t *testing.T) {
 		mine, other := l.path("bank", first), l.path("bank", second)
 		l.wantLine("bank", fmt.Sprintf("your signature on %s is held back: you have signed another version 2, %s, and two of them cannot both come into force; delete that file first if the others have given it up", other, mine))
 
-		if err := os.Remove(mine); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Remove(mine))
 		settle()
 		l.wantLine("bank", mine+" is gone: the proposal is withdrawn here")
 		l.signAt("bank", second)
 		settle()
 		if l.inForce("telco").Version == 1 { // telco had signed bank's
-			if err := os.Remove(l.path("telco", first)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.Remove(l.path("telco", first)))
 			settle()
 			l.signAt("telco", second)
 			settle()
@@ -169,9 +165,7 @@ func TestCharterFileSpoilt(t *testing.T) {
 			{string(l.next("bank").Text()), path + ` is not used, version 1 stays in force: charter "credit" is not in force: insurer has not signed it`},
 			{"", path + ` is not used, version 1 stays in force: charter: the file is empty`},
 		} {
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(path, []byte(c.text), 0o600))
 			settle()
 			l.wantLine("bank", c.want)
 		}
@@ -188,9 +182,7 @@ func TestStorageFails(t *testing.T) {
 		kept := filepath.Join(l.nodes["bank"].dir, "charter-v1.toml")
 		blocked := filepath.Join(l.nodes["bank"].dir, fmt.Sprintf("charter-v1-%s.toml", l.first.Digest().Short()))
 		for _, dir := range []string{kept, blocked + "/x"} { // both names are taken by folders
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.MkdirAll(dir, 0o700))
 		}
 		l.propose("bank", l.next("bank", "insurer"))
 		settle()
@@ -199,9 +191,7 @@ func TestStorageFails(t *testing.T) {
 		if len(l.nodes["bank"].told()) > 0 {
 			t.Error("a version that is not stored is in force")
 		}
-		if err := os.RemoveAll(blocked); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.RemoveAll(blocked))
 		settle()
 		l.wantVersion(2, "bank")
 		if c := must(readCharter(blocked))(t); c.Digest() != l.first.Digest() {
@@ -236,9 +226,7 @@ func TestStrayFiles(t *testing.T) {
 		l := newTestNetwork(t, []string{"bank", "insurer"})
 		dir := filepath.Join(l.nodes["bank"].dir, proposalsDir)
 		stray, unsigned := filepath.Join(dir, "notes.toml"), filepath.Join(dir, "draft.toml")
-		if err := os.WriteFile(stray, []byte("x = 1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(stray, []byte("x = 1\n"), 0o600))
 		c := l.next()
 		l.write(unsigned, c)
 		settle()

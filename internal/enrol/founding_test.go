@@ -36,9 +36,7 @@ func newFounded(t *testing.T) *founded {
 		}
 	}
 	f.charter = must(keys.NewCharter(draft))(t)
-	if err := f.charter.Sign(f.keys["bank"]); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.charter.Sign(f.keys["bank"]))
 	f.Founding = must(NewFounding(f.keys["bank"], f.charter, func(c *keys.SignedCharter) error {
 		f.stored = c
 		return nil
@@ -101,18 +99,14 @@ func TestFounding(t *testing.T) {
 		if o.InForce() || o.Parent != nil || o.Inviter.Name != "bank" || !o.Proposal.SignedBy(f.keys["bank"].ID()) {
 			t.Fatalf("the offer to %s is %+v", name, o)
 		}
-		if err := n.Sign(t.Context(), f.dial(name), o); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, n.Sign(t.Context(), f.dial(name), o))
 		if got := f.Missing(); !slices.Equal(got, names[i+1:]) {
 			t.Errorf("missing are %v, want %v", got, names[i+1:])
 		}
 	}
 	byFiles := snapshot(f.charter)
 	for _, name := range names {
-		if err := byFiles.Sign(f.keys[name]); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, byFiles.Sign(f.keys[name]))
 	}
 	for _, name := range names {
 		select {
@@ -126,9 +120,7 @@ func TestFounding(t *testing.T) {
 			t.Errorf("%s has\n%s\nwant\n%s", name, o.Proposal.Text(), byFiles.Text())
 		}
 		for range 2 { // said twice it is the same
-			if err := n.Kept(t.Context(), f.dial(name)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, n.Kept(t.Context(), f.dial(name)))
 		}
 	}
 	<-f.Done()
@@ -179,9 +171,7 @@ func TestAMakerThatCheats(t *testing.T) {
 	draft.Members[1].Addresses = []string{"/dns4/mallory.example/tcp/4001"}
 	moved := must(keys.NewCharter(draft))(t)
 	unsigned := must(keys.NewCharter(f.charter.Charter))(t)
-	if err := moved.Sign(f.keys["bank"]); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, moved.Sign(f.keys["bank"]))
 	card := keys.Card(f.charter.Members[1])
 	for want, c := range map[string]struct {
 		line   line

@@ -68,9 +68,7 @@ func newTestNetwork(t *testing.T, members []string, guests ...string) *testNetwo
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return v
 	}
 }
@@ -280,5 +278,13 @@ func wantError(t testing.TB, err error, want string) {
 		t.Errorf("no error, want: %s", want)
 	} else if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
+	}
+}
+
+// mustDo ends the test on an error.
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

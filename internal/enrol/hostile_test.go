@@ -252,9 +252,7 @@ func FuzzHandle(f *testing.F) {
 		Members: []keys.Member{keys.Member(l.card("bank")), keys.Member(l.card("insurer"))}}
 	c := must(keys.NewCharter(draft))(f)
 	for _, k := range l.keys {
-		if err := c.Sign(k); err != nil {
-			f.Fatal(err)
-		}
+		mustDo(f, c.Sign(k))
 	}
 	methods := []string{methodJoinFetch, methodJoinSign, methodJoinCharter, methodPropose, methodSignature, methodFetch}
 	for i, m := range []any{nothing{}, signRequest{c.Digest().String(), make([]byte, 64)},

@@ -159,10 +159,8 @@ func TestInvited(t *testing.T) {
 		}
 		// An invitation that is copied into another's folder is no invitation.
 		other := guestDir(insurer.dir, retailer)
-		if err := errors.Join(os.MkdirAll(other, 0o700), os.Link(filepath.Join(issued.Folders[0], invitationFile),
-			filepath.Join(other, invitationFile))); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(os.MkdirAll(other, 0o700), os.Link(filepath.Join(issued.Folders[0], invitationFile),
+			filepath.Join(other, invitationFile))))
 		if insurer.Invited(retailer) {
 			t.Error("a copied invitation lets another in")
 		}

@@ -55,9 +55,7 @@ func TestAMemberComesBackWithANewKey(t *testing.T) {
 			if !o.Expires.IsZero() || o.Parent == nil || o.Inviter.Name != at {
 				t.Errorf("the offer is %+v", o)
 			}
-			if err := n.Sign(t.Context(), c, o); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, n.Sign(t.Context(), c, o))
 			settle()
 			l.wantVersion(2, "bank", "insurer")
 			if got := must(Wait{}.Until(t.Context(), c, o))(t); got.Version != 2 {

@@ -202,9 +202,7 @@ func TestOrderOfNumbers(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := Report{Numbers: of[i]}
-			if err := r.CompareNumbers("rival", rows[0], rows[1], rows[2]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.CompareNumbers("rival", rows[0], rows[1], rows[2]))
 			gain[i] = r.Against[0].Gain
 		}
 		sameEstimate(t, &of[1].RMSE, &of[0].RMSE)
@@ -224,9 +222,7 @@ func TestOrderOfRows(t *testing.T) {
 			other[i], shuffled[i] = labels[at], scores[at]
 		}
 		p, err := FitPlatt(labels, scores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		a, errA := OfClasses(Scored{Labels: labels, Scores: scores, Probabilities: p.Probabilities(scores)})
 		b, errB := OfClasses(Scored{Labels: other, Scores: shuffled, Probabilities: p.Probabilities(shuffled)})
 		if errA != nil || errB != nil {
@@ -264,9 +260,7 @@ func TestSums(t *testing.T) {
 		labels, scores := rows(t)
 		p := Platt{A: -1}
 		b, err := OfClasses(Scored{Labels: labels, Scores: scores, Probabilities: p.Probabilities(scores)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var n, binned int
 		var positives, share float64
 		for _, g := range b.Lift {
@@ -383,9 +377,7 @@ func TestPlatt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels, scores := rows(t)
 		p, err := FitPlatt(labels, scores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		positives := 0.0
 		for _, y := range labels {
 			positives += max(0, y)
@@ -405,9 +397,7 @@ func TestPlatt(t *testing.T) {
 			t.Fatalf("the gradient at %v is %g, %g", p, g1, g2)
 		}
 		q, err := FitPlatt(labels, large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, s := range scores {
 			if got, want := q.Probability(large[i]), p.Probability(s); math.Abs(got-want) > 1e-7 {
 				t.Fatalf("the probability of a score a million times as large is %v, want %v", got, want)
@@ -448,9 +438,7 @@ func TestRefused(t *testing.T) {
 // TestConstant: labels or scores that are all the same have the figures that are defined, and no others.
 func TestConstant(t *testing.T) {
 	b, err := OfClasses(Scored{Labels: []float64{-1, -1, -1}, Scores: []float64{1, 2, -3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if b.AUC != nil || b.Gini != nil || b.KS != nil || b.AveragePrecision != nil || b.Lift != nil || b.Recall != nil {
 		t.Errorf("one class has the figures %+v", b)
 	}
@@ -458,9 +446,7 @@ func TestConstant(t *testing.T) {
 		t.Errorf("error %v, want 2/3", b.Error.Value)
 	}
 	b, err = OfClasses(Scored{Labels: []float64{-1, 1, -1, 1}, Scores: make([]float64, 4)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if b.AUC.Value != 0.5 || b.KS.Value != 0 || b.Lift[0].Lift != 1 {
 		t.Errorf("equal scores have AUC %v, KS %v, lift %v, want 0.5, 0 and 1", b.AUC, b.KS, b.Lift[0])
 	}
@@ -475,5 +461,13 @@ func TestScoresBeyondAllMeasure(t *testing.T) {
 	b, err := OfClasses(Scored{Labels: []float64{1, -1}, Scores: []float64{1e300, 1e300}, Classes: [2]string{"a", "b"}})
 	if err != nil || b.Distribution.Positives[0] != 1 || b.Distribution.Negatives[0] != 1 {
 		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -9,13 +9,9 @@ import (
 func FuzzDecision(f *testing.F) {
 	s := drawn(50, 0.4, 1, 1)
 	d, err := NewDecision("rows", s.Labels, s.Scores)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	data, err := d.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(data)
 	f.Add([]byte(`{"rule":"youden","cuts":[{}]}`))
 	f.Add([]byte(`{"rule":"zero"}`))
@@ -25,13 +21,9 @@ func FuzzDecision(f *testing.F) {
 			return
 		}
 		first, err := d.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again, err := DecodeDecision(first)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if second, err := again.Encode(); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%s encodes to %s (%v)", first, second, err)
 		}

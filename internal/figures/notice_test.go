@@ -16,9 +16,7 @@ func looked(t *testing.T, rows int, noise float64, f Fit) string {
 		s.Labels, s.Scores = append(s.Labels, y), append(s.Scores, y+noise*rng.NormFloat64())
 	}
 	b, err := OfClasses(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &Report{Of: ScoredRows, Binary: b}
 	r.Look(f)
 	return r.Notice
@@ -57,9 +55,7 @@ func TestNoticeOfOthers(t *testing.T) {
 		near, far = append(near, float64(i)+0.01*float64(i%2)), append(far, float64(i)+9*float64(i%5))
 	}
 	s, err := OfSaid([]string{"a", "b", "c"}, places, said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	several := &Report{Several: s}
 	several.Look(Fit{})
 	if !strings.HasPrefix(several.Notice, "error 0 on 60 rows: as if a column were the label itself") {
@@ -70,9 +66,7 @@ func TestNoticeOfOthers(t *testing.T) {
 		want        bool
 	}{{near, true}, {far, false}} {
 		n, err := OfNumbers(numbers, c.predictions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := &Report{Numbers: n}
 		r.Look(Fit{})
 		if got := r.Notice != ""; got != c.want || got != (Perfect(numbers, c.predictions, 1, true) != "") {
@@ -85,13 +79,9 @@ func TestNoticeOfOthers(t *testing.T) {
 	}
 	binary.Scores = binary.Labels
 	b, err := OfClasses(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &Report{Binary: b}
-	if err := r.CompareClasses("bank"+Alone, binary, binary.Labels); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.CompareClasses("bank"+Alone, binary, binary.Labels))
 	r.Look(Fit{})
 	if !strings.HasSuffix(r.Notice, "; bank alone does as well: begin with its own columns") {
 		t.Errorf("a label holder whose own columns tell the label is said to be %q", r.Notice)
@@ -106,17 +96,13 @@ func TestOneThreshold(t *testing.T) {
 		Threshold: 1.5, Rule: Rule{Kind: Youden},
 	}
 	b, err := OfClasses(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &Report{Binary: b}
 	for name, scores := range map[string][]float64{
 		"other": {1, 1, 1, 1, 1, 2}, Guessing: {1, 1, 1, 1, 1, 1},
 	} {
 		r.Against, r.Words = nil, nil
-		if err := r.CompareClasses(name, s, scores); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CompareClasses(name, s, scores))
 		rival := r.Against[0]
 		want := map[string]float64{"other": 2. / 6, Guessing: 3. / 6}[name] // all but one, and none, are below 1.5
 		if b.Error.Value != 0 || rival.Error.Value != want || rival.Gain.Value != want {

@@ -43,13 +43,9 @@ type reference struct {
 // TestReference holds every figure against scikit-learn's and SciPy's, to 1e-9.
 func TestReference(t *testing.T) {
 	text, err := os.ReadFile("testdata/reference.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want reference
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &want))
 	same := func(what string, i int, got, want float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
@@ -62,9 +58,7 @@ func TestReference(t *testing.T) {
 			s.Labels = append(s.Labels, 2*y-1)
 		}
 		b, err := OfClasses(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same("AUC", i, b.AUC.Value, w.AUC)
 		same("Gini", i, b.Gini.Value, 2*w.AUC-1)
 		same("error", i, b.Error.Value, w.Error)
@@ -90,27 +84,21 @@ func TestReference(t *testing.T) {
 		last := cuts[len(cuts)-1]
 		same("Youden's distance", i, at.True/last.True-at.False/last.False, w.Youden)
 		p, err := FitPlatt(s.Labels, s.Scores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if math.Abs(p.A-w.Platt[0]) > 1e-4 || math.Abs(p.B-w.Platt[1]) > 1e-4 { // the reference stops earlier
 			t.Errorf("Platt's A and B of set %d are %v, the reference has %v", i, p, w.Platt)
 		}
 	}
 	for i, w := range want.Numbers {
 		n, err := OfNumbers(w.Labels, w.Predictions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same("RMSE", i, n.RMSE.Value, w.RMSE)
 		same("MAE", i, n.MAE.Value, w.MAE)
 		same("R2", i, n.R2.Value, w.R2)
 	}
 	for i, w := range want.Several {
 		s, err := OfSeveral([]string{"a", "b", "c", "d"}, w.Labels, slices.Concat(w.Scores...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		same("error", i, s.Error.Value, w.Error)
 		same("mean recall", i, s.MeanRecall, w.MeanRecall)
 		for k, c := range s.Classes {

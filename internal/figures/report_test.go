@@ -38,17 +38,13 @@ func TestGuessingIsNamed(t *testing.T) {
 	} {
 		s := drawn(600, c.share, c.strength, 3)
 		b, err := OfClasses(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := &Report{Of: ScoredRows, Binary: b}
 		guess := make([]float64, len(s.Scores))
 		for i := range guess {
 			guess[i] = -1
 		}
-		if err := r.CompareClasses(Guessing, s, guess); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CompareClasses(Guessing, s, guess))
 		if len(r.Words) != len(c.want) {
 			t.Errorf("%v positive: the report says %q, want %d sentences", c.share, r.Words, len(c.want))
 			continue
@@ -87,21 +83,15 @@ func TestARareEventIsJudgedByAUC(t *testing.T) {
 			s.Scores, others = append(s.Scores, y+a-9), append(others, c.knows*y+0.7*a+0.7*b-9)
 		}
 		b, err := OfClasses(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := &Report{Of: ScoredRows, Binary: b}
-		if err := r.CompareClasses("bank"+Alone, s, others); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CompareClasses("bank"+Alone, s, others))
 		if got := strings.Join(r.Words, "; "); !strings.HasPrefix(got, c.want) || got != "" && c.want == "" {
 			t.Errorf("a rival that knows %v, with %d of %d rows: the report says %q, want %q", c.knows, c.positives, c.rows,
 				got, c.want)
 		}
 		var text strings.Builder
-		if err := r.WriteShort(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.WriteShort(&text))
 		_, after, _ := strings.Cut(text.String(), "\nagainst ")
 		if head := strings.TrimLeft(after, " "); !strings.HasPrefix(head, c.head) {
 			t.Errorf("%d of %d rows: the table begins %q, want %q first", c.positives, c.rows, head, c.head)
@@ -128,13 +118,9 @@ func TestPartsOfARowAreExplained(t *testing.T) {
 			}
 		}
 		b, err := OfClasses(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var text strings.Builder
-		if err := (&Report{Of: ScoredRows, Binary: b}).Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, (&Report{Of: ScoredRows, Binary: b}).Write(&text))
 		if strings.Contains(text.String(), "parts of a row: ") != c.want {
 			t.Errorf("%s: the text explains parts of a row, or does not, want %v:\n%s", c.name, c.want, text.String())
 		}
@@ -151,17 +137,13 @@ func TestLinearIsNamed(t *testing.T) {
 		near, far = append(near, y+rng.NormFloat64()/3), append(far, y+3*rng.NormFloat64())
 	}
 	n, err := OfNumbers(labels, wild)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &Report{Of: ScoredRows, Numbers: n}
 	for _, rival := range []struct {
 		name        string
 		predictions []float64
 	}{{"a linear model", near}, {"another", far}} {
-		if err := r.CompareNumbers(rival.name, labels, wild, rival.predictions); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CompareNumbers(rival.name, labels, wild, rival.predictions))
 	}
 	if len(r.Words) != 1 || !strings.HasPrefix(r.Words[0], "a linear model does better than the model: RMSE 0.3") {
 		t.Errorf("the report says %q", r.Words)
@@ -174,33 +156,21 @@ func TestTextFits(t *testing.T) {
 	s := drawn(400, 0.3, 1, 4)
 	s.Classes = [2]string{"no" + long, "yes" + long}
 	p, err := FitPlatt(s.Labels, s.Scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Probabilities = p.Probabilities(s.Scores)
 	b, err := OfClasses(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	several, err := OfSaid([]string{long, "b", "c", "d"}, []int{0, 1, 2, 2}, []int{0, 2, 2, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	numbers, err := OfNumbers([]float64{1e6, 2e6, 3e6}, []float64{1.1e6, 2e6, 2.5e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	two := &Report{Of: ScoredRows, Binary: b, Unlabelled: 3}
-	if err := two.CompareClasses(long, s, s.Labels); err != nil {
-		t.Fatal(err)
-	}
+	must(t, two.CompareClasses(long, s, s.Labels))
 	three := &Report{Of: TrainingRows, Several: several}
 	three.CompareSaid(long, []int{0, 1, 2, 2}, []int{0, 2, 2, 1}, []int{2, 2, 2, 2})
 	for _, r := range []*Report{two, three, {Of: TrainingRows, Numbers: numbers}} {
 		var text strings.Builder
-		if err := r.Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Write(&text))
 		for line := range strings.Lines(text.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > lineWidth || strings.Contains(line, "\x1b") {
 				t.Errorf("a line of %d characters: %q", n, line)

@@ -32,9 +32,7 @@ func newFederation(t rapid.TB) *federation {
 // idOf draws the id of a key.
 func idOf(t rapid.TB) keys.ID {
 	key, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return key.ID()
 }
 
@@ -77,9 +75,7 @@ func idsOf(from, to int) []string {
 // opened opens a ledger in a folder.
 func opened(t rapid.TB, dir string) *Ledger {
 	l, err := Open(dir, vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 
@@ -92,9 +88,7 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 	l := opened(t, dir)
 	enter := func(c *contract.Contract, from, to, on int) {
 		t.Helper()
-		if err := l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(on)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(on)))
 	}
 	first := f.job(contract.TaskTrain, "", "bank", 100, 36, "y")
 	enter(first, 0, 100, 1)
@@ -128,9 +122,7 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 		q := want.question
 		q.Self, q.At = "telco", func(e *Entry) time.Time { return e.At }
 		got, err := l.Told(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got.Before != want.before || got.With != want.with || got.Models != want.models || got.RowsTold != want.told ||
 			got.Trainings != want.trainings || got.Nearest != want.nearest {
 			t.Errorf("%s: told %+v, want %+v", name, got, want)
@@ -143,18 +135,14 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 	}
 
 	// It is the same when it is read again; a job that told nothing is struck, and one whose rows are lost counts for all.
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	l = opened(t, dir)
 	q := Question{Contract: f.job(contract.TaskTrain, "", "bank", 10, 8, "y"), Self: "telco",
 		Rows: RowsOf(l.Key(), idsOf(85, 105)), At: func(e *Entry) time.Time { return e.At }}
 	if got, err := l.Told(q); err != nil || got.Before != 56 {
 		t.Errorf("read again: %+v, %v", got, err)
 	}
-	if err := l.Strike(other.Hash()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Strike(other.Hash()))
 	if got, err := l.Told(q); err != nil || got.Before != 47 || got.Trainings != 1 {
 		t.Errorf("struck: %+v, %v", got, err)
 	}
@@ -163,9 +151,7 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 		t.Errorf("booked after it was struck: %+v, %v", got, err)
 	}
 	lost := filepath.Join(dir, rowsPrefix+RowsOf(l.Key(), idsOf(90, 190)).Digest().String())
-	if err := os.Truncate(lost, 100); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(lost, 100))
 	q.Rows = RowsOf(l.Key(), idsOf(500, 510))
 	if got, err := l.Told(q); err != nil || got.Before != 9 {
 		t.Errorf("with rows that are lost: %+v, %v", got, err)
@@ -175,9 +161,7 @@ func TestBitsOfJobsAddUp(t *testing.T) {
 		lines[0].Jobs != 3 || lines[1].Name != "insurer" || !lines[1].Unknown {
 		t.Errorf("lines %+v, %v", lines, err)
 	}
-	if err := l.Strike(other.Hash()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Strike(other.Hash()))
 	if struck, err := l.Lines(); err != nil || len(struck) != 1 || struck[0] != lines[0] {
 		t.Errorf("struck, lines are %+v, %v", struck, err)
 	}
@@ -191,9 +175,7 @@ func TestNewBitsOfAnyRowCount(t *testing.T) {
 	var models []string
 	enter := func(c *contract.Contract, from, to int) {
 		t.Helper()
-		if err := l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Enter(c, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(from, to)), Entropy: 30}, day(1)))
 	}
 	for range 4 {
 		c := f.job(contract.TaskTrain, "", "bank", 100, 0, "y")
@@ -218,9 +200,7 @@ func TestJobsWithoutOwnRows(t *testing.T) {
 		f := newFederation(t)
 		l := opened(t, t.TempDir())
 		first := f.job(contract.TaskTrain, "", "bank", 100, 9, "y")
-		if err := l.Enter(first, "telco", Holding{Unknown: unknown}, day(1)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Enter(first, "telco", Holding{Unknown: unknown}, day(1)))
 		got, err := l.Told(Question{Contract: f.job(contract.TaskTrain, "", "bank", 100, 8, "y"), Self: "telco",
 			Rows: RowsOf(l.Key(), idsOf(0, 100)), At: func(e *Entry) time.Time { return e.At }})
 		if err != nil || got.Before != want || got.Unknown != unknown || got.Trainings != 1 {
@@ -235,16 +215,10 @@ func TestALostKeyForgetsNothing(t *testing.T) {
 	f, dir := newFederation(t), t.TempDir()
 	l := opened(t, dir)
 	first := f.job(contract.TaskTrain, "", "bank", 100, 9, "y")
-	if err := l.Enter(first, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, keyFile), 40); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Enter(first, "telco", Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)))
+	must(t, os.Truncate(filepath.Join(dir, keyFile), 40))
 	for start := range 3 {
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Close())
 		l = opened(t, dir)
 		got, err := l.Told(Question{Contract: f.job(contract.TaskTrain, "", "bank", 99, 8, "y"), Self: "telco",
 			Rows: RowsOf(l.Key(), idsOf(1, 100)), At: func(e *Entry) time.Time { return e.At }})
@@ -258,10 +232,8 @@ func TestALostKeyForgetsNothing(t *testing.T) {
 func TestLabelsAreToldApart(t *testing.T) {
 	f := newFederation(t)
 	l := opened(t, t.TempDir())
-	if err := l.Enter(f.job(contract.TaskTrain, "", "bank", 100, 0, "y"), "telco",
-		Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Enter(f.job(contract.TaskTrain, "", "bank", 100, 0, "y"), "telco",
+		Holding{Rows: RowsOf(l.Key(), idsOf(0, 100)), Entropy: 30}, day(1)))
 	for _, c := range []struct {
 		labels   string
 		from, to int
@@ -321,4 +293,12 @@ func FuzzRows(f *testing.F) {
 			t.Errorf("%x is read as %v", b, rows)
 		}
 	})
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -56,9 +56,7 @@ func TestManifests(t *testing.T) {
 		}
 		path := filepath.Join("testdata", r.file)
 		if *update {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(text), 0o644))
 		}
 		if want, err := os.ReadFile(path); err != nil || string(want) != text {
 			t.Errorf("%s (%v) is not what is written now; go test ./internal/manifest -update writes it anew", path, err)
@@ -179,9 +177,7 @@ func TestScripts(t *testing.T) {
 	program, calls := filepath.Join(dir, "hanse"), filepath.Join(dir, "calls")
 	fake := "#!/bin/sh\n[ -d \"${13}\" ] || exit 3\necho \"$@\" >> '" + calls + "'\n" +
 		"[ -e '" + dir + "'/failed-$7 ] || { : > '" + dir + "'/failed-$7; exit 1; }\n"
-	if err := os.WriteFile(program, []byte(fake), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(program, []byte(fake), 0o700))
 	run := func(script string, env ...string) error {
 		cmd := exec.Command("bash", filepath.Join("testdata", script))
 		cmd.Env = append(os.Environ(), "HANSE="+program, "PARTS=/the parts", "KEY=workers.key", "PAUSE=0", "TMPDIR="+dir,
@@ -202,9 +198,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s: %v", script, err)
 		}
 		text, err := os.ReadFile(calls)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		served := make(map[string]int)
 		call := regexp.MustCompile(`^worker --node bank\.default\.svc:4711 --key workers\.key --shard (\d+) --of 16 ` +
 			`--parts /the parts --dir /\S+ (c0ffee01){8}$`)
@@ -226,14 +220,10 @@ func TestScripts(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.*")); len(left) > 0 {
 			t.Errorf("%s leaves %v", script, left)
 		}
-		if err := os.Remove(calls); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(calls))
 		failed, _ := filepath.Glob(filepath.Join(dir, "failed-*"))
 		for _, path := range failed {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Remove(path))
 		}
 	}
 }
@@ -242,9 +232,7 @@ func TestScripts(t *testing.T) {
 // of its own shard there, and no other.
 func TestAPodHasTheKeyOfItsShard(t *testing.T) {
 	text, err := byName().Kubernetes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := regexp.MustCompile(`(?m)^ +- (umask 077 && .*)$`).FindStringSubmatch(text)
 	if found == nil {
 		t.Fatalf("no command cuts the file:\n%s", text)
@@ -258,9 +246,7 @@ func TestAPodHasTheKeyOfItsShard(t *testing.T) {
 	}
 	for _, shard := range []int{0, 1, 11} {
 		dir := t.TempDir()
-		if err := keys.CreateShardKeys(filepath.Join(dir, "secret"), all); err != nil {
-			t.Fatal(err)
-		}
+		must(t, keys.CreateShardKeys(filepath.Join(dir, "secret"), all))
 		own := filepath.Join(dir, "key")
 		command := exec.Command("sh", "-c", strings.NewReplacer("/secret/worker.key", filepath.Join(dir, "secret"),
 			"/key/worker.key", own).Replace(found[1]))
@@ -269,9 +255,7 @@ func TestAPodHasTheKeyOfItsShard(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		cut, err := keys.LoadShardKeys(own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(cut.Keys) != 1 || cut.Keys[shard] == nil || cut.Keys[shard].ID() != all.Keys[shard].ID() ||
 			cut.Contract != all.Contract {
 			t.Errorf("the pod of shard %d has %v", shard, cut.Keys)
@@ -283,9 +267,7 @@ func TestAPodHasTheKeyOfItsShard(t *testing.T) {
 func TestSystemd(t *testing.T) {
 	confined := func(path string) []string {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, lines, _ := strings.Cut(string(text), "\nNoNewPrivileges=")
 		lines, _, _ = strings.Cut(lines, "\n[")
 		return strings.Fields(lines)
@@ -297,18 +279,12 @@ func TestSystemd(t *testing.T) {
 	}
 	analyze := needs.Program(t, "apt-get install systemd", "systemd-analyze")
 	self, err := os.Executable() // systemd wants a program to be where the unit says it is
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := os.ReadFile(unit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "hanse-worker@7.service")
 	changed := strings.Replace(string(text), "ExecStart=/usr/local/bin/hanse", "ExecStart="+self, 1)
-	if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(changed), 0o644))
 	for _, args := range [][]string{
 		{"verify", "--man=no", path},
 		{"security", "--offline=true", "--threshold=20", path}, // tenths of what systemd calls exposure
@@ -318,5 +294,13 @@ func TestSystemd(t *testing.T) {
 			strings.Contains(string(out), "hanse-worker@") {
 			t.Errorf("systemd-analyze %s: %v\n%s", args[0], err, out)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

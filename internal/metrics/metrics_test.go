@@ -77,24 +77,18 @@ var allowed = map[string][]string{
 func get(t *testing.T, s Source, path string) (int, string) {
 	t.Helper()
 	h, err := Handler(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	body, err := io.ReadAll(w.Result().Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w.Code, string(body)
 }
 
 // TestRebindingReadsNothing: a page of another site lets its name lead to the loopback address, and asks.
 func TestRebindingReadsNothing(t *testing.T) {
 	h, err := Handler(Source{Ready: func() []Readiness { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9464}
 	for _, c := range []struct {
 		at   net.Addr
@@ -128,9 +122,7 @@ func TestMetricsHaveNoRows(t *testing.T) {
 	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unseen := maps.Clone(allowed)
 	for name, family := range families {
 		if !strings.HasPrefix(name, "hanse_") {
@@ -200,18 +192,14 @@ var metricName = regexp.MustCompile(`\b(hanse|go|process)_[a-z0-9_]+\b`)
 // of ours but those about nothing that changes is on it.
 func TestDashboardNamesWhatIsServed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "grafana", "hanse-node.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var dashboard struct {
 		Panels []struct {
 			Title   string
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &dashboard))
 	_, body := get(t, Source{Status: busy}, "/metrics")
 	named := make(map[string]bool)
 	queries := 0
@@ -244,9 +232,7 @@ var rule = regexp.MustCompile(`(?m)^(hanse_[a-z_]+)(?:\{([a-z]+)="([a-z]+)"\})? 
 // are for has happened, and none of them does where nothing has.
 func TestRulesFire(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	calm := func() node.Status {
 		s := busy()
 		s.Alerts, s.Members = nil, s.Members[:1]
@@ -269,9 +255,7 @@ func TestRulesFire(t *testing.T) {
 		_, body := get(t, Source{Status: s}, "/metrics")
 		parser := expfmt.NewTextParser(model.LegacyValidation)
 		families, err := parser.TextToMetricFamilies(strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range families[r[1]].GetMetric() {
 			matches := r[2] == ""
 			for _, l := range m.GetLabel() {
@@ -294,5 +278,13 @@ func TestRulesFire(t *testing.T) {
 		if fires(r, calm) {
 			t.Errorf("%q fires where nothing has happened", r[0])
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -16,9 +16,7 @@ func TestWithoutCores(t *testing.T) {
 	const asked = "HANSE_TEST_CORES"
 	shell := needs.Program(t, "a shell", "sh")
 	if os.Getenv(asked) != "" {
-		if err := WithoutCores(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, WithoutCores())
 		out, err := exec.Command(shell, "-c", "ulimit -Sc; ulimit -Hc").Output()
 		if got := strings.Fields(string(out)); err != nil || len(got) != 2 || got[0] != "0" || got[1] != "0" {
 			t.Errorf("the soft and the hard limit are %q, %v", got, err)

@@ -22,22 +22,14 @@ type squatter struct {
 func TestSquatterAtTheRuntimeFolder(t *testing.T) {
 	mode := func(m os.FileMode) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
-			if err := os.Mkdir(path, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chmod(path, m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(path, 0o700))
+			must(t, os.Chmod(path, m))
 		}
 	}
 	link := func(t *testing.T, path string) {
 		elsewhere := t.TempDir()
-		if err := os.Chmod(elsewhere, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(elsewhere, path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(elsewhere, 0o700))
+		must(t, os.Symlink(elsewhere, path))
 	}
 	socket := func(t *testing.T, path string) {
 		l, err := net.Listen("unix", path)
@@ -56,9 +48,7 @@ func TestSquatterAtTheRuntimeFolder(t *testing.T) {
 	} {
 		t.Run(s.what, func(t *testing.T) {
 			temporary, err := os.MkdirTemp("", "sq")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(func() { os.RemoveAll(temporary) })
 			s.stands(t, filepath.Join(temporary, fmt.Sprintf("hanse-%d", s.self)))
 			if s.self == Self() && strings.HasSuffix(s.what, "root") {
@@ -77,17 +67,13 @@ func TestRuntimeFolder(t *testing.T) {
 	temporary, session := t.TempDir(), t.TempDir()
 	for range 2 {
 		path, err := runtime("", temporary, Self())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(path) != temporary {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
 	for mode, want := range map[os.FileMode]string{0o700: session, 0o755: temporary} {
-		if err := os.Chmod(session, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(session, mode))
 		if path, err := runtime(session, temporary, Self()); err != nil || filepath.Dir(path) != want {
 			t.Errorf("with a session's folder of mode %o: %s, %v", mode, path, err)
 		}
@@ -97,20 +83,14 @@ func TestRuntimeFolder(t *testing.T) {
 // TestFolderOfOthersRights is refused with the command that mends it; a new one needs none.
 func TestFolderOfOthersRights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "node")
-	if err := Folder(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Folder(path))
 	for _, mode := range []os.FileMode{0o755, 0o750, 0o701} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, mode))
 		if err := Folder(path); err == nil || !strings.Contains(err.Error(), `run "chmod 700 `+path+`"`) {
 			t.Errorf("mode %o: %v", mode, err)
 		}
 	}
-	if err := os.Chmod(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o700))
 	if err := Folder(path); err != nil {
 		t.Error(err)
 	}
@@ -119,24 +99,16 @@ func TestFolderOfOthersRights(t *testing.T) {
 // TestPeerIsThisUser asks the system about a socket whose two ends are this process's.
 func TestPeerIsThisUser(t *testing.T) {
 	dir, err := os.MkdirTemp("", "peer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer os.RemoveAll(dir)
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	near, err := net.Dial("unix", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer near.Close()
 	far, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer far.Close()
 	for _, conn := range []net.Conn{near, far} {
 		if who, err := Peer(conn); err != ErrUnknown && (err != nil || who != Self()) {
@@ -145,5 +117,13 @@ func TestPeerIsThisUser(t *testing.T) {
 	}
 	if Self().Name() == "" {
 		t.Error("a user without a name")
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

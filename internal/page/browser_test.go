@@ -63,9 +63,7 @@ func tab(t *testing.T, browser context.Context, width int64, scheme string) cont
 // do has a tab do something.
 func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Do(ctx, steps...))
 }
 
 // ask returns what an expression is on a tab's page.
@@ -116,13 +114,9 @@ func testLooks(t *testing.T, chromium context.Context, everything bool) {
 				continue
 			}
 			picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			file := filepath.Join(shots, strings.Join([]string{"page", name, l.size, l.scheme}, "-")+".png")
-			if err := os.WriteFile(file, picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, picture, 0o644))
 		}
 	}
 }

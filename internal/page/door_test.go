@@ -70,13 +70,9 @@ func TestLinks(t *testing.T) {
 func (d *desk) open(t *testing.T, method, link string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequest(method, link, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, body(t, response)
 }
 
@@ -101,16 +97,12 @@ func TestPreviewers(t *testing.T) {
 		{http.MethodPost, map[string]string{"Sec-Fetch-Site": "cross-site"}},
 	} {
 		request, err := http.NewRequest(p.method, link, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, value := range p.headers {
 			request.Header.Set(name, value)
 		}
 		response, err := http.DefaultTransport.RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := body(t, response)
 		if len(response.Cookies()) > 0 || response.Header.Get("Location") != "" || strings.Contains(text, "/p/") ||
 			strings.Contains(text, d.status.Charter.Name) || strings.Contains(text, d.status.Member) {
@@ -206,17 +198,13 @@ func TestStrangers(t *testing.T) {
 	)
 	ask := func(method, address string, who stranger) {
 		request, err := http.NewRequest(method, address, strings.NewReader(map[string]string{http.MethodPost: form}[method]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if method == http.MethodPost {
 			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 		who.change(request)
 		response, err := http.DefaultTransport.RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if response.StatusCode != who.code {
 			t.Errorf("%s %s, %s: %d, want %d", method, address, who.name, response.StatusCode, who.code)
 			response.Body.Close() // which may be a stream without an end
@@ -284,9 +272,7 @@ func TestHeaders(t *testing.T) {
 	for _, address := range []string{base, d.server.URL + "/files/page.css", d.server.URL + "/none",
 		d.server.URL + "/p/x/"} {
 		response, err := client.Get(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body(t, response)
 		for name, want := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
 			"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
@@ -301,13 +287,9 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	request, err := http.NewRequest(http.MethodPost, d.page.Link(d.host(), "alice"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body(t, response)
 	if c := response.Cookies(); len(c) != 1 || !c[0].HttpOnly || c[0].SameSite != http.SameSiteStrictMode ||
 		!strings.HasPrefix(c[0].Path, "/p/") || c[0].Domain != "" {

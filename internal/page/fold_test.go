@@ -41,13 +41,9 @@ func TestContractsAreWholeOnAnyScreen(t *testing.T) {
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c, err := contract.ParseContract(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := summary.Of(c, c.Job.Parties[0], summary.Known{}).String()
 		lines := unbroken(text)
 		if got := broken(lines); got != text {

@@ -87,9 +87,7 @@ func newDesk(t *testing.T, status node.Status) *desk {
 		Decide: decide,
 		Now:    func() (now time.Time) { locked(func() { now = d.now }); return now },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.server = httptest.NewServer(d.page.Handler())
 	t.Cleanup(func() {
 		d.page.End() // closes streams
@@ -120,9 +118,7 @@ func (d *desk) decided() []node.Decision {
 func (d *desk) visit(t *testing.T, person string) (*http.Client, string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client := &http.Client{Jar: jar}
 	return client, press(t, client, d.page.Link(d.host(), person))
 }
@@ -135,9 +131,7 @@ func press(t *testing.T, client *http.Client, link string) string {
 		t.Fatalf("the link answers %d: %s", code, text)
 	}
 	response, err := client.PostForm(link, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := body(t, response)
 	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Request.URL.Path, "/p/") {
 		t.Fatalf("the link opens no session: %s", text)
@@ -149,9 +143,7 @@ func press(t *testing.T, client *http.Client, link string) string {
 func get(t *testing.T, client *http.Client, address string) (int, string) {
 	t.Helper()
 	response, err := client.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, body(t, response)
 }
 
@@ -160,9 +152,7 @@ func body(t *testing.T, response *http.Response) string {
 	t.Helper()
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -170,9 +160,7 @@ func body(t *testing.T, response *http.Response) string {
 func proposed(t *testing.T, golden, name string) *contract.Contract {
 	t.Helper()
 	text, err := os.ReadFile("../golden/testdata/" + golden + "/contract.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	signatures := []byte("[signatures]\n")
 	text = text[:bytes.Index(text, signatures)+len(signatures)] // a proposal that nobody has signed
 	text = bytes.Replace(text, []byte(`name = \"golden\"`), []byte(`name = \"`+name+`\"`), 1)
@@ -181,9 +169,7 @@ func proposed(t *testing.T, golden, name string) *contract.Contract {
 		`asked before they do\"\nlegal_basis = \"legitimate interest, assessed on 2026-10-02\"\nretention = \"90 days\"\n`+
 		`\n[parameters]`), 1)
 	c, err := contract.ParseContract(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -203,9 +189,7 @@ func (d *desk) jobOf(c *contract.Contract, state job.State) node.JobStatus {
 func (d *desk) contractOf(t *testing.T, job int) keys.Hash {
 	t.Helper()
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(d.status.Jobs[job].Contract)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.UnmarshalText([]byte(d.status.Jobs[job].Contract)))
 	return h
 }
 
@@ -269,14 +253,10 @@ func someFigures(t *testing.T) *figures.Report {
 		s.Labels, s.Scores = append(s.Labels, y), append(s.Scores, y/2+rng.NormFloat64()*0.6)
 	}
 	p, err := figures.FitPlatt(s.Labels, s.Scores)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Probabilities = p.Probabilities(s.Scores)
 	b, err := figures.OfClasses(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &figures.Report{Of: figures.ScoredRows, Binary: b}
 }
 
@@ -284,17 +264,13 @@ func someFigures(t *testing.T) *figures.Report {
 func post(t *testing.T, client *http.Client, address, from string, form url.Values) (int, string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if from != "" {
 		request.Header.Set("Origin", from)
 	}
 	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, body(t, response)
 }
 
@@ -403,5 +379,13 @@ func TestApprovals(t *testing.T) {
 	}
 	if strings.Contains(text, `id="approve"`) {
 		t.Error("one person is offered a decision for two")
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

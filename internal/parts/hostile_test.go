@@ -21,9 +21,7 @@ import (
 func encoded(t testing.TB, rows, dense, binaries int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b, filled(rows, dense, binaries, 0.5), 7, 200, 50); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(&b, filled(rows, dense, binaries, 0.5), 7, 200, 50))
 	return b.Bytes()
 }
 
@@ -35,14 +33,10 @@ func forged(t testing.TB, change func(*format.FileMetaData)) []byte {
 	begin := end - int(binary.LittleEndian.Uint32(data[end:]))
 	var compact thriftdecode.CompactProtocol
 	var meta format.FileMetaData
-	if err := thriftdecode.Unmarshal(&compact, data[begin:end], &meta); err != nil {
-		t.Fatal(err)
-	}
+	must(t, thriftdecode.Unmarshal(&compact, data[begin:end], &meta))
 	change(&meta)
 	footer, err := thriftdecode.Marshal(&compact, &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data = append(data[:begin], footer...)
 	return append(binary.LittleEndian.AppendUint32(data, uint32(len(footer))), "PAR1"...)
 }
@@ -57,17 +51,13 @@ func celled(t testing.TB, h head, options []parquet.WriterOption, cells ...parqu
 	t.Helper()
 	var b bytes.Buffer
 	w, err := begun(&b, h, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for c, v := range cells {
 		if _, err := w.ColumnWriters()[c].WriteRowValues([]parquet.Value{v}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return b.Bytes()
 }
 

@@ -25,9 +25,7 @@ func TestMemory(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := c.do(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.do())
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > c.most {
 			t.Errorf("%s takes %d bytes, want %d at most", c.name, n, c.most)

@@ -100,17 +100,11 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		lo := rapid.IntRange(0, m.Rows).Draw(t, "lo")
 		hi := rapid.IntRange(lo, m.Rows).Draw(t, "hi")
 		rows, err := rowsOf(m, lo, hi)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		written, err := saveRows(path, m, lo, hi)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, digest, err := Read(path, StandardLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		requireSame(t, got, rows)
 		first, checked, err := check(path)
 		if err != nil || digest != written || checked != written || first != lo {
@@ -119,13 +113,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 		var small bytes.Buffer
 		group, page := rapid.IntRange(1, 400).Draw(t, "group"), rapid.IntRange(1, 100).Draw(t, "page")
-		if err := write(&small, rows, lo, group, page); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write(&small, rows, lo, group, page))
 		again, err := read(bytes.NewReader(small.Bytes()), int64(small.Len()), StandardLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		requireSame(t, again, rows)
 	})
 }
@@ -153,9 +143,7 @@ func TestDigestSeesAll(t *testing.T) {
 		m := base()
 		change(m)
 		d, err := digest(m, 0, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if j, ok := seen[d]; ok {
 			t.Errorf("changes %d and %d have one digest", i, j)
 		}
@@ -223,9 +211,7 @@ func TestCut(t *testing.T) {
 	m := filled(100, 3, 4, 0.3)
 	shards := [][2]int{{0, 30}, {30, 60}, {60, 100}}
 	digests, err := Cut(folder, contract, m, shards, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	times := make([]time.Time, len(shards))
 	for i, s := range shards {
 		rows, _ := rowsOf(m, s[0], s[1])
@@ -235,26 +221,16 @@ func TestCut(t *testing.T) {
 		}
 		requireSame(t, got, rows)
 		times[i] = time.Unix(int64(1000+i), 0)
-		if err := os.Chtimes(Path(folder, contract, i), times[i], times[i]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(Path(folder, contract, i), times[i], times[i]))
 	}
 
 	// Part 0 is the wrong one, part 1 is damaged, part 2 is as it was, and a crash has left something.
 	data, err := os.ReadFile(Path(folder, contract, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(Path(folder, contract, 0), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(Path(folder, contract, 1), 100); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(Path(folder, contract, 0), data, 0o600))
+	must(t, os.Truncate(Path(folder, contract, 1), 100))
 	half := Path(folder, contract, 1) + ".1.tmp"
-	if err := os.WriteFile(half, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(half, nil, 0o600))
 	again, err := Cut(folder, contract, m, shards, 2)
 	if err != nil || !reflect.DeepEqual(again, digests) {
 		t.Fatalf("%v, digests %v, want %v", err, again, digests)
@@ -321,9 +297,7 @@ func BenchmarkCut(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StopTimer()
-				if err := Remove(folder, keys.Hash{1}); err != nil {
-					b.Fatal(err)
-				}
+				must(b, Remove(folder, keys.Hash{1}))
 				b.StartTimer()
 			}
 		})
@@ -345,5 +319,13 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -28,9 +28,7 @@ func TestFilesAreCounted(t *testing.T) {
 	h := &hearing{run: l.run, shard: 1, contract: l.job.Contract(), folder: t.TempDir(), maxFiles: 10_000,
 		over: make(chan error, 1)}
 	keep := func(string) error { return nil }
-	if err := h.said(Said{Kind: SaidFile, Name: TranscriptFile, Size: 1}, nil, keep); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.said(Said{Kind: SaidFile, Name: TranscriptFile, Size: 1}, nil, keep))
 	err := h.said(Said{Kind: SaidFile, Name: "payloads/a", Size: math.MaxInt64}, nil, keep)
 	if err == nil || !strings.Contains(err.Error(), "at most 10000 are kept") {
 		t.Errorf("the largest number of bytes: %v", err)
@@ -69,14 +67,10 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			known := l.run.slots
 			known.list[0].record, known.list[1].record = record{Latest: 1, Done: 1}, record{Latest: 7, Done: 7}
 			own, err := l.run.answer(Request{Offers: []Offer{{Shard: 1, Generation: 8}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			c.last.shard, c.last.offered = l.shards[1], known.list[1].offered
 			known.list[1] = c.last
-			if err := saveRecord(l.run.Vault, 1, c.last.record); err != nil {
-				t.Fatal(err)
-			}
+			must(t, saveRecord(l.run.Vault, 1, c.last.record))
 			c.end(t, l.run)
 			begin := Begin{Offer: Offer{Shard: 1, Generation: 8}, Delegations: []string{l.delegation(t, 0, 1, 8, nil),
 				own.Delegations[0], l.delegation(t, 2, 1, 8, nil)}}
@@ -88,9 +82,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			h := &hearing{run: l.run, shard: 1, contract: shardContract(t, l, 1, 7), folder: t.TempDir(), begun: true}
 			l.run.Check = func(int, []byte) error { return nil }
 			known.resultFile = recordFile // it would be written over the record
-			if err := os.WriteFile(filepath.Join(h.folder, TranscriptFile), make([]byte, 32), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(h.folder, TranscriptFile), make([]byte, 32), 0o600))
 			if err := h.done([]byte("late"), Traffic{}); err == nil {
 				t.Error("a result that came late was kept")
 			}
@@ -108,16 +100,12 @@ func shardContract(t *testing.T, l *sharded, shard int, generation uint32) *cont
 	var list []*contract.Delegation
 	for p := range l.keys {
 		d, err := contract.ParseDelegation([]byte(l.delegation(t, p, shard, generation, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		list = append(list, d)
 	}
 	openings, operations, _ := operations(shard)
 	f, err := l.job.Shard(list, openings, operations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f.Contract()
 }
 
@@ -133,9 +121,7 @@ func TestADiskThatWasPutBack(t *testing.T) {
 			run := func() {
 				t.Helper()
 				lists, err := l.runAll()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				l.wantOne(lists)
 			}
 			run()
@@ -150,9 +136,7 @@ func TestADiskThatWasPutBack(t *testing.T) {
 			l.digests[0][0]++ // the first party's labels are others
 			run()
 			for f, data := range old {
-				if err := os.WriteFile(v.Path(f), data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(v.Path(f), data, 0o600))
 			}
 			run()
 		})
@@ -184,9 +168,7 @@ func TestTheCoordinatorIsKilledAnywhere(t *testing.T) {
 			l.asks = nil
 			l.mu.Unlock()
 			lists, err := l.runAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.wantOne(lists)
 		})
 	}
@@ -207,9 +189,7 @@ func TestWorkersFailOneByOne(t *testing.T) {
 					return nil
 				}
 				lists, err := l.runAll()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				l.wantOne(lists)
 				for _, s := range lists[0] {
 					if s.Generation != 3 {
@@ -300,9 +280,7 @@ func (silentMesh) Receive(ctx context.Context, _ keys.ID, _ []byte) ([]byte, err
 func inForce(t *testing.T, l *sharded, c *contract.Contract) contract.InForce {
 	t.Helper()
 	f, err := l.job.ParseShard(c.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -384,9 +362,7 @@ func TestNothingStays(t *testing.T) {
 	silent := &deaf{pipe: pipe{make(chan []byte, 1), nil, life}, stuck: make(chan struct{})}
 	key := l.worker(t)
 	hello, err := cbor.Marshal(Hello{Version: Version, Ready: &Ready{Job: "job", Shard: 1, Of: 2, Key: key.ID()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	silent.in <- hello
 	var serving sync.WaitGroup
 	serving.Go(func() { l.services[2].Serve(life, key.ID(), silent) })

@@ -450,9 +450,7 @@ func TestAnyOrder(t *testing.T) {
 			t.Fatalf("the shards are not done: %+v", next)
 		}
 		for p := range w.members {
-			if err := w.allDone(p, next.done); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.allDone(p, next.done))
 		}
 		for _, s := range w.late {
 			w.answers(s)

@@ -89,9 +89,7 @@ func newParties(t *testing.T) *parties {
 	h := l.job.Contract().Hash()
 	for p := range l.keys {
 		v, err := vault.Open(t.TempDir(), vault.Options{Rebuildable: func(string) bool { return true }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.vaults = append(l.vaults, v)
 		l.services = append(l.services, New(Config{Key: l.keys[p], Now: time.Now, Log: slog.New(slog.DiscardHandler),
 			Open: func(context.Context, protocol.SessionID, []keys.ID) (protocol.Mesh, error) { return noMesh{}, nil },

@@ -16,14 +16,10 @@ func TestWhatAFolderHasOfItsShards(t *testing.T) {
 	dir, job := t.TempDir(), keys.HashOf("job")
 	for _, name := range []string{Path(1, 2), Path(0, 10), Path(0, 2), Path(0, 123456), "shards/abc/00001",
 		"shards/00001/1", "shards/00002/00001x"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	list, err := KeptIn(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []struct {
 		shard      int
 		generation uint32
@@ -39,12 +35,8 @@ func TestWhatAFolderHasOfItsShards(t *testing.T) {
 		}
 	}
 	v, err := vault.Open(dir, vault.Options{Owner: job})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := saveRecord(v, 1, record{Latest: 3, Done: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, saveRecord(v, 1, record{Latest: 3, Done: 2}))
 	if latest, done, err := Generations(dir, job, 1); latest != 3 || done != 2 || err != nil {
 		t.Errorf("%d, %d, %v", latest, done, err)
 	}

@@ -40,23 +40,17 @@ func newSharded(t testing.TB) *sharded {
 	var facts []contract.Facts
 	for i, name := range []string{"bank", "insurer", "shop"} {
 		k, err := keys.GenerateKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.keys = append(l.keys, k)
 		facts = append(facts, contract.Facts{Name: name, ID: k.ID(), Role: []string{"active", "passive", "passive"}[i],
 			Rows: 100, Columns: 3})
 	}
 	job, err := contract.ParseJob([]byte("format = \"hanse-job-v1\"\nname = \"credit\"\nalgorithm = \"fdskl\"\n" +
 		"task = \"train\"\nprivacy = \"sealed\"\nshards = 2\nparties = [\"bank\", \"insurer\", \"shop\"]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, one, _ := operations(0)
 	c, err := contract.NewContract(job, facts, nil, contract.InShards(2, one, one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range l.keys {
 		c.Sign(k)
 	}
@@ -64,9 +58,7 @@ func newSharded(t testing.TB) *sharded {
 		t.Fatal(err)
 	}
 	v, err := vault.Open(t.TempDir(), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	s := New(Config{Key: l.keys[1], Now: func() time.Time { return l.now }, Log: slog.New(slog.DiscardHandler),
 		Open: nil, Job: func(string) (Job, error) { return Job{Contract: c.Hash(), Shards: 2}, nil }})
@@ -86,9 +78,7 @@ func newSharded(t testing.TB) *sharded {
 func (l *sharded) worker(t testing.TB) *keys.PrivateKey {
 	t.Helper()
 	k, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return k
 }
 
@@ -103,9 +93,7 @@ func (l *sharded) delegation(
 		change(&d)
 	}
 	signed, err := contract.NewDelegation(d, l.keys[by])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(signed.Text())
 }
 
@@ -280,5 +268,13 @@ func TestHostileWorkers(t *testing.T) {
 	}
 	if err := h.said(Said{Kind: "other"}, nil, nil); err == nil {
 		t.Error("a word that means nothing was taken")
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

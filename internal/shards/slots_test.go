@@ -163,9 +163,7 @@ func TestARecordIsOnTheDiskFirst(t *testing.T) {
 		for _, stored := range []bool{false, true} {
 			d := &memory{files: map[string][]byte{}, left: write, stored: stored}
 			s, err := openSlots(d, work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			given, kept := uint32(0), uint32(0)
 			for g := uint32(1); g <= 2 && err == nil; g++ {
 				data := []byte{byte(g)}
@@ -173,9 +171,7 @@ func TestARecordIsOnTheDiskFirst(t *testing.T) {
 					break
 				}
 				given, kept = g, 0
-				if err := s.begin(Offer{Generation: g}, keys.ID{byte(g)}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.begin(Offer{Generation: g}, keys.ID{byte(g)}))
 				if err = s.keep(0, record{Latest: g, Done: g, Result: resultHash(data)}, data); err == nil {
 					kept = g
 				}
@@ -185,9 +181,7 @@ func TestARecordIsOnTheDiskFirst(t *testing.T) {
 				t.Fatalf("write %d: %v, and the run hears %v", write, err, s.failed())
 			}
 			again, err := openSlots(d.again(), work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			now, before := again.now()[0], s.now()[0]
 			name := fmt.Sprintf("write %d, stored %v", write, stored)
 			if before.Latest != given || before.Done != kept {

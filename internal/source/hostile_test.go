@@ -30,26 +30,18 @@ func forge(t testing.TB, change func(*format.FileMetaData)) string {
 func forgeFile(t testing.TB, path string, change func(*format.FileMetaData)) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	end := len(data) - footerTail
 	begin := end - int(binary.LittleEndian.Uint32(data[end:]))
 	var compact thriftdecode.CompactProtocol
 	var meta format.FileMetaData
-	if err := thriftdecode.Unmarshal(&compact, data[begin:end], &meta); err != nil {
-		t.Fatal(err)
-	}
+	must(t, thriftdecode.Unmarshal(&compact, data[begin:end], &meta))
 	change(&meta)
 	footer, err := thriftdecode.Marshal(&compact, &meta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data = append(data[:begin], footer...)
 	data = binary.LittleEndian.AppendUint32(data, uint32(len(footer)))
-	if err := os.WriteFile(path, append(data, parquetMagic...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, append(data, parquetMagic...), 0o600))
 	return path
 }
 
@@ -116,9 +108,7 @@ func TestValuesBehindTheRows(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "pages.parquet")
 	rows := make([]number, 300)
-	if err := parquet.WriteFile(path, rows, parquet.PageBufferSize(100*8)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, parquet.WriteFile(path, rows, parquet.PageBufferSize(100*8)))
 	for _, n := range []int64{300, 200, 250} {
 		forgeFile(t, path, func(m *format.FileMetaData) { m.NumRows, m.RowGroups[0].NumRows = n, n })
 		_, read, err := read(path, StandardLimits())
@@ -186,12 +176,8 @@ func TestBadParquet(t *testing.T) {
 	}
 	dir := t.TempDir()
 	mixed := filepath.Join(dir, "mixed")
-	if err := os.MkdirAll(filepath.Join(dir, "deep", "year=2024"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(mixed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "deep", "year=2024"), 0o700))
+	must(t, os.Mkdir(mixed, 0o700))
 	writeParquet(t, filepath.Join(mixed, "a.parquet"), []inner{{1}})
 	writeParquet(t, filepath.Join(mixed, "b.parquet"), []other{{"x", 1}})
 	small := StandardLimits()
@@ -237,9 +223,7 @@ func TestParquetTypes(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "types.parquet")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := parquet.NewWriter(f, schema)
 	noon := uint64(12 * time.Hour)
 	row := parquet.Row{
@@ -256,9 +240,7 @@ func TestParquetTypes(t *testing.T) {
 	if _, err := w.WriteRows([]parquet.Row{row}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.Close(), f.Close()))
 	_, rows, err := read(path, StandardLimits())
 	want := []string{"-1.5", "7", "-0.002", "1970-01-02T12:00:00Z", "1970-01-01T00:00:01.5Z",
 		"1969-12-31T23:59:59.999999999Z", "18446744073709551615", "30313233-3435-3637-3839-616263646566", "glad", "200"}
@@ -271,9 +253,7 @@ func TestParquetTypes(t *testing.T) {
 func script(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
 	return path
 }
 
@@ -321,13 +301,9 @@ func TestCommand(t *testing.T) {
 	})
 	t.Run("text without end is read no further than asked", func(t *testing.T) {
 		l, err := Parse("exec:yes")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := Open(context.Background(), l, StandardLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := io.CopyN(io.Discard, s.Text, 1<<20); err != nil {
 			t.Error(err)
 		}
@@ -340,9 +316,7 @@ func TestCommand(t *testing.T) {
 // FuzzThrift wants no panic, and of what passes that a decoder finds the same end.
 func FuzzThrift(f *testing.F) {
 	data, err := thriftdecode.Marshal(new(thriftdecode.CompactProtocol), &format.PageHeader{CompressedPageSize: 7})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(data)
 	f.Add([]byte("\x19\xfc\xff\xff\xff\xff\x0f"))
 	f.Add([]byte("\x150\x150\x1500\x00"))
@@ -363,17 +337,13 @@ func FuzzThrift(f *testing.F) {
 // FuzzParquet wants no panic and no memory for what is not there.
 func FuzzParquet(f *testing.F) {
 	data, err := os.ReadFile(writeParquet(f, filepath.Join(f.TempDir(), "seed.parquet"), people()))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(data)
 	lim := StandardLimits()
 	lim.Rows, lim.Page = 1<<12, 1<<16
 	path := filepath.Join(f.TempDir(), "fuzzed.parquet")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, data, 0o600))
 		s, err := openParts([]string{path}, lim)
 		if err != nil {
 			return

@@ -45,9 +45,7 @@ func TestPasswordsStayHidden(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "q.sql")
-	if err := os.WriteFile(file, []byte("SELECT a & 1,\n b LIKE '50%'\nFROM t\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("SELECT a & 1,\n b LIKE '50%'\nFROM t\n"), 0o600))
 	for _, c := range []struct{ location, shown, server, query string }{
 		{"bank.csv", "bank.csv", "", ""},
 		{"a=b/bank.csv", "a=b/bank.csv", "", ""},
@@ -92,17 +90,11 @@ func TestParse(t *testing.T) {
 
 func TestAbsolute(t *testing.T) {
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	query := filepath.Join(t.TempDir(), "q.sql")
-	if err := os.WriteFile(query, []byte("SELECT 1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(query, []byte("SELECT 1"), 0o600))
 	relative, err := filepath.Rel(here, query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for location, want := range map[string]string{
 		"bank.csv":                             filepath.Join(here, "bank.csv"),
 		"sqlite:bank.db?query=SELECT 1":        "sqlite:" + filepath.Join(here, "bank.db") + "?query=SELECT 1",
@@ -112,9 +104,7 @@ func TestAbsolute(t *testing.T) {
 		"postgres:///d?host=/x&query=SELECT 1": "postgres:///d?host=/x&query=SELECT 1",
 	} {
 		l, err := Parse(location)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := l.Absolute(); err != nil || got != want {
 			t.Errorf("%s is %s, %v, want %s", location, got, err, want)
 		}

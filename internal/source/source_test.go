@@ -92,9 +92,7 @@ func people() []person {
 // writeParquet writes rows into a fresh file and returns its path.
 func writeParquet[T any](t testing.TB, path string, rows []T) string {
 	t.Helper()
-	if err := parquet.WriteFile(path, rows); err != nil {
-		t.Fatal(err)
-	}
+	must(t, parquet.WriteFile(path, rows))
 	return path
 }
 
@@ -103,9 +101,7 @@ func database(t testing.TB, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a database.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -121,9 +117,7 @@ func TestSameCells(t *testing.T) {
 	single := writeParquet(t, filepath.Join(t.TempDir(), "people.parquet"), people())
 	writeParquet(t, filepath.Join(dir, "part-0.parquet"), people()[:1])
 	writeParquet(t, filepath.Join(dir, "part-1.parquet"), people()[1:])
-	if err := os.WriteFile(filepath.Join(dir, "_SUCCESS"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "_SUCCESS"), nil, 0o600))
 	lite := database(t, `CREATE TABLE people (id TEXT, age INTEGER, balance INTEGER, rate REAL, half REAL, paid BOOLEAN,
 		region TEXT, born DATE, seen TIMESTAMP)`,
 		`INSERT INTO people VALUES ('007', 34, 9007199254740993, 0.1, 0.1, 1, 'nørd, øst', '1990-02-28',
@@ -141,9 +135,7 @@ func TestSameCells(t *testing.T) {
 func wantPeople(t *testing.T, location string) {
 	t.Helper()
 	names, rows, err := read(location, StandardLimits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(names, columns) || !reflect.DeepEqual(rows, cells) {
 		t.Errorf("%q\n%q\nwant\n%q\n%q", names, rows, columns, cells)
 	}
@@ -167,13 +159,9 @@ func TestPostgres(t *testing.T) {
 	})
 	t.Run("memory does not grow with the table", func(t *testing.T) {
 		l, err := Parse(server.Location("SELECT repeat('x', 4000) FROM generate_series(1, 50000)"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := Open(t.Context(), l, StandardLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer s.Close()
 		heap := func() int64 {
 			var m runtime.MemStats
@@ -271,9 +259,7 @@ func TestPostgres(t *testing.T) {
 		}
 		t.Setenv("PGPASSWORD", "")
 		file := filepath.Join(t.TempDir(), "pgpass")
-		if err := os.WriteFile(file, []byte("127.0.0.1:*:*:hanse:"+pgtest.Password+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte("127.0.0.1:*:*:hanse:"+pgtest.Password+"\n"), 0o600))
 		t.Setenv("PGPASSFILE", file)
 		if _, _, err := read(location, StandardLimits()); err != nil {
 			t.Fatal(err)
@@ -287,9 +273,7 @@ func TestBadSQLite(t *testing.T) {
 	lim := StandardLimits()
 	lim.Record = 1 << 20
 	before, err := os.ReadFile(lite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct{ name, query, want string }{
 		{"a deletion", "DELETE FROM t", "the query is refused: authorization denied: not authorized (23); a table is only " +
 			"read, by one SELECT"},
@@ -348,19 +332,13 @@ func TestNoErrorNamesATableTwice(t *testing.T) {
 	for _, name := range []string{"p.csv", "p.parquet", filepath.Join("parts", "a.parquet"),
 		filepath.Join("parts", "b.parquet")} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("PAR1xxxxPAR1"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte("PAR1xxxxPAR1"), 0o600))
 	}
 	for name, names := range map[string]string{"p.csv": "", "p.parquet": "", "parts": "a.parquet: ", "gone.csv": "",
 		"gone.parquet": ""} {
 		l, err := Parse(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := Open(t.Context(), l, StandardLimits())
 		if err == nil {
 			s.Close()
@@ -370,5 +348,13 @@ func TestNoErrorNamesATableTwice(t *testing.T) {
 			!strings.HasPrefix(err.Error(), names) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

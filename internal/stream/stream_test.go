@@ -21,17 +21,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func file(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func TestRowsComeInTheirOrder(t *testing.T) {
 	s, err := Open(file(t, "b, y,a\n2,20,1\n4,40,3\n6,60,5\n"), "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if !slices.Equal(s.Columns(), []string{"b", "a"}) {
 		t.Errorf("columns %v", s.Columns())
@@ -39,9 +35,7 @@ func TestRowsComeInTheirOrder(t *testing.T) {
 	s.NumberFrom(7) // of standard input only
 	for i := 1; i <= 3; i++ {
 		r, err := s.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if want := []float64{float64(2 * i), float64(2*i - 1)}; r.Number != i || !slices.Equal(r.Inputs, want) ||
 			r.Label != float64(20*i) {
 			t.Errorf("row %+v, want number %d and inputs %v", r, i, want)
@@ -55,18 +49,12 @@ func TestRowsComeInTheirOrder(t *testing.T) {
 func TestNamedColumnsAndGzip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv.gz")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	z := gzip.NewWriter(f)
 	z.Write([]byte("a,b,c,y\n1,2,3,4\n"))
-	if err := errors.Join(z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(z.Close(), f.Close()))
 	s, err := Open(path, "y", []string{"c", "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if r, err := s.Next(t.Context()); err != nil || !slices.Equal(r.Inputs, []float64{3, 1}) {
 		t.Errorf("row %+v, error %v", r, err)
@@ -107,9 +95,7 @@ func readAll(t *testing.T, path string) error {
 
 func TestAWaitEndsWithItsContext(t *testing.T) {
 	s, err := Open(file(t, "a,y\n1,2\n"), "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -124,9 +110,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 // TestRowsReadAheadKeepTheirTurn reads ahead twice and further, and takes rows between.
 func TestRowsReadAheadKeepTheirTurn(t *testing.T) {
 	s, err := Open(file(t, "a,y\n1,x\n2,20\n3,30\nbad,40\n5,50\n"), "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	for _, c := range []struct{ n, want int }{{2, 2}, {1, 1}, {0, 0}, {9, 3}, {9, 3}} {
 		rows, err := s.Ahead(t.Context(), c.n)
@@ -159,9 +143,7 @@ func TestRowsReadAheadKeepTheirTurn(t *testing.T) {
 
 func TestNothingIsReadAheadBeyondTheEnd(t *testing.T) {
 	s, err := Open(file(t, "a,y\n1,2\n"), "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	for range 2 {
 		if rows, err := s.Ahead(t.Context(), 256); err != nil || len(rows) != 1 {
@@ -179,15 +161,11 @@ func TestNothingIsReadAheadBeyondTheEnd(t *testing.T) {
 // TestAPipeIsNotReadAhead: its rows may be long in coming.
 func TestAPipeIsNotReadAhead(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if is, err := isFile(r); is || err != nil {
 		t.Errorf("a pipe is a file: %v, error %v", is, err)
 	}
-	if err := errors.Join(r.Close(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(r.Close(), w.Close()))
 	s := &Stream{}
 	if rows, err := s.Ahead(t.Context(), 3); rows != nil || err != nil {
 		t.Errorf("rows ahead %v, error %v", rows, err)
@@ -203,9 +181,7 @@ func TestALiveStreamEndsWhenItIsOver(t *testing.T) {
 		t.Errorf("error %v, want the end", err)
 	}
 	s, err := Open(file(t, "a,y\n1,2\n3,4\n"), "y", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	for i := 1; i <= 2; i++ {
 		if r, err := s.NextUntil(t.Context(), over); err != nil || r.Number != i {
@@ -225,22 +201,16 @@ func TestRowsNeedNoLabels(t *testing.T) {
 		{Bare{Label: "z", Columns: []string{"a", "b"}}, []float64{math.NaN(), math.NaN()}, []string{"", ""}},
 	} {
 		s, err := OpenBare(path, c.bare)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range c.labels {
 			r, err := s.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			same := r.Label == c.labels[i] || math.IsNaN(r.Label) && math.IsNaN(c.labels[i])
 			if !same || r.ID != c.ids[i] || !slices.Equal(r.Inputs, []float64{float64(2*i + 1), float64(2*i + 2)}) {
 				t.Errorf("row %+v, want label %v and id %q", r, c.labels[i], c.ids[i])
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	for _, c := range []struct {
 		bare Bare
@@ -258,14 +228,16 @@ func TestRowsNeedNoLabels(t *testing.T) {
 // TestAByteOrderMarkIsNoPartOfAName: spreadsheets write one.
 func TestAByteOrderMarkIsNoPartOfAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(path, []byte("\ufeffx,y\n1,2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("\ufeffx,y\n1,2\n"), 0o600))
 	s, err := Open(path, "y", []string{"x"})
+	must(t, err)
+	must(t, s.Close())
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

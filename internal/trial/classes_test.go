@@ -28,18 +28,14 @@ func threeKinds(t *testing.T, label func(row int, kind string) string) string {
 		fmt.Fprintf(&b, "r%03d,%s,%s\n", row, strings.Join(cells, ","), kind)
 	}
 	path := filepath.Join(t.TempDir(), "trees.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }
 
 // TestBaselinesOfClasses: guessing is the commonest label, and the linear model is one against the rest.
 func TestBaselinesOfClasses(t *testing.T) {
 	d, err := Files([]string{threeKinds(t, nil)}, dataset.Options{Label: "kind"}, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	target, classes, err := d.Target("")
 	if err != nil || target != fdskl.Classification || classes != 3 {
 		t.Fatalf("target %q of %d classes: %v", target, classes, err)
@@ -47,9 +43,7 @@ func TestBaselinesOfClasses(t *testing.T) {
 	p := fdskl.Params{Active: []string{"bank"}, Label: d.Label, Classes: 3, Features: 4}.WithDefaults()
 	rest := 0
 	c, err := d.Test[0].Column("kind")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, code := range c.Codes {
 		if c.Levels[code] != "oak" {
 			rest++
@@ -71,18 +65,14 @@ func TestLabelsThatCannotBeMeasured(t *testing.T) {
 		}
 		return kind
 	})}, dataset.Options{Label: "kind"}, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := fdskl.Params{Label: "kind", Classes: 3}.WithDefaults()
 	if _, err = d.Guess(p); err == nil || !strings.Contains(err.Error(), `label column "kind" is empty in 1 of `) ||
 		!strings.Contains(err.Error(), `the first with id "r009": fill these cells or leave their rows out`) {
 		t.Errorf("error is %v", err)
 	}
 	whole, err := Files([]string{threeKinds(t, nil)}, dataset.Options{Label: "kind"}, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	strange := whole.Test[0].IDs[0]
 	d, err = Files([]string{threeKinds(t, func(row int, kind string) string {
 		if fmt.Sprintf("r%03d", row) == strange {
@@ -90,11 +80,17 @@ func TestLabelsThatCannotBeMeasured(t *testing.T) {
 		}
 		return kind
 	})}, dataset.Options{Label: "kind"}, 3, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := fmt.Sprintf(`has "yew" at id %q, which is none of the classes "ash", "elm"`, strange)
 	if _, err = d.Guess(p); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

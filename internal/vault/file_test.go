@@ -13,16 +13,10 @@ import (
 func TestWhatIsNoFileIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	folder, long := filepath.Join(dir, "folder"), filepath.Join(dir, "long")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o700))
 	f, err := os.Create(long)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Truncate(MaxState+1), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errors.Join(f.Truncate(MaxState+1), f.Close()))
 	for _, path := range []string{folder, long} {
 		var damaged *DamagedError
 		if _, err := ReadFile(path, keys.Hash{}); !errors.As(err, &damaged) {

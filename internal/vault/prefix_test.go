@@ -10,30 +10,16 @@ import (
 func TestRemoveAllTakesWhatBeginsSo(t *testing.T) {
 	dir := t.TempDir()
 	v, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{"part-a", "part-b", "other"} {
-		if err := v.Save(name, []byte{1}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save(name, []byte{1}))
 	}
-	if err := v.Append("part-log", []byte{1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "part-a.123.tmp"), []byte{1}, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "part-folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.RemoveAll("part-"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Append("part-log", []byte{1}))
+	must(t, os.WriteFile(filepath.Join(dir, "part-a.123.tmp"), []byte{1}, 0o600))
+	must(t, os.Mkdir(filepath.Join(dir, "part-folder"), 0o700))
+	must(t, v.RemoveAll("part-"))
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var left []string
 	for _, e := range entries {
 		left = append(left, e.Name())
@@ -47,9 +33,7 @@ func TestRemoveAllTakesWhatBeginsSo(t *testing.T) {
 	if n, err := v.Records("part-log", -1, func([]byte) error { return nil }); n != 1 || err != nil {
 		t.Errorf("%d records and error %v, want 1", n, err)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(dir))
 	if err := v.RemoveAll("part-"); err != nil {
 		t.Error(err)
 	}

@@ -20,18 +20,14 @@ import (
 func scratchOf(t *testing.T) (s *Scratch, blocks [][]byte) {
 	t.Helper()
 	v, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s, err = v.Scratch("rows", 300); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	for i, n := range []int{100, 100, 7} {
 		blocks = append(blocks, bytes.Repeat([]byte{byte('a' + i)}, n))
-		if err := s.Append(blocks[i]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Append(blocks[i]))
 	}
 	return s, blocks
 }
@@ -47,9 +43,7 @@ func TestScratchGivesBackWhatWasWritten(t *testing.T) {
 		}
 	}
 	data, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, b := range blocks {
 		if bytes.Contains(data, b[:7]) {
 			t.Errorf("the file holds a block as it is")
@@ -75,15 +69,11 @@ func TestScratchGivesBackWhatWasWritten(t *testing.T) {
 func TestAlteredScratchesAreFoundOut(t *testing.T) {
 	s, _ := scratchOf(t)
 	whole, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	whole = whole[:s.ends[2]]
 	wantAltered := func(what string, i int, text []byte) {
 		t.Helper()
-		if err := os.WriteFile(s.path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(s.path, text, 0o600))
 		_, err := s.Read(i)
 		var path *fs.PathError
 		if !errors.Is(err, errAltered) || !errors.As(err, &path) ||
@@ -105,13 +95,9 @@ func TestAlteredScratchesAreFoundOut(t *testing.T) {
 	wantAltered("cut", 2, whole[:len(whole)-1])
 	other, _ := scratchOf(t)
 	text, err := os.ReadFile(other.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantAltered("another's", 1, text)
-	if err := os.WriteFile(s.path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.path, whole, 0o600))
 	if _, err := s.Read(1); err != nil {
 		t.Errorf("the file as it was: %v", err)
 	}
@@ -137,13 +123,9 @@ func (f *fullFile) Write(b []byte) (int, error) {
 func TestScratchOnAFullDisk(t *testing.T) {
 	for _, left := range []int{0, 1, 115, 116, 117, 200, 231} {
 		v, err := Open(t.TempDir(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s, err := v.Scratch("rows", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		file := &fullFile{s.file, left}
 		s.file = file
 		written := 0
@@ -180,9 +162,7 @@ func TestScratchThatDoesNotFit(t *testing.T) {
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := v.Scratch("rows", 1001); err != none || asked != 1001 {
 		t.Errorf("error is %v, asked for %d", err, asked)
 	}
@@ -190,9 +170,7 @@ func TestScratchThatDoesNotFit(t *testing.T) {
 		t.Errorf("there is %v, %v", left, err)
 	}
 	s, err := v.Scratch("rows", 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if info, err := os.Stat(s.path); err != nil || info.Size() != 1000 {
 		t.Errorf("it has %v bytes, %v", info.Size(), err)
@@ -210,18 +188,12 @@ func TestLeftScratches(t *testing.T) {
 		}
 		return false, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := v.Scratch("rows", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.file.Close() // as when the process ends
 	next, err := v.Scratch("rows", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	next.file.Close()
 	if swept, err := durable.Sweep(dir); err != nil || len(swept) != 1 || swept[0] != filepath.Base(s.path) {
 		t.Errorf("swept up %v, %v", swept, err)

@@ -25,9 +25,7 @@ func fresh(t *testing.T) *Vault { return freshWith(t, Options{Owner: owner}) }
 func freshWith(t *testing.T, o Options) *Vault {
 	t.Helper()
 	v, err := Open(filepath.Join(t.TempDir(), "vault"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	return v
 }
@@ -52,16 +50,12 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Errorf("a state that is not there gives %q and %v", data, err)
 	}
 	for _, text := range []string{"one", "", "three"} {
-		if err := v.Save("state", []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save("state", []byte(text)))
 		if data, err := v.Load("state"); string(data) != text || err != nil {
 			t.Errorf("state is %q and %v, want %q", data, err, text)
 		}
 	}
-	if err := v.Remove("state"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Remove("state"))
 	if err := v.Remove("state"); err != nil {
 		t.Errorf("removing twice: %v", err)
 	}
@@ -78,21 +72,15 @@ func TestCutLogs(t *testing.T) {
 	whole := [][]byte{[]byte("first"), []byte("second record"), []byte("3")}
 	ends := []int{len(logMagic)}
 	for _, r := range whole {
-		if err := v.Append("log", r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Append("log", r))
 		ends = append(ends, ends[len(ends)-1]+recordHead+len(r))
 	}
 	text, err := os.ReadFile(v.Path("log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for cut := len(logMagic); cut < len(text); cut++ {
 		copied := freshWith(t, Options{Owner: owner, Rebuildable: func(string) bool { return true }})
 		for _, tail := range [][]byte{nil, make([]byte, 100)} { // zeros are what a power cut may leave
-			if err := os.WriteFile(copied.Path("log"), append(bytes.Clone(text[:cut]), tail...), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(copied.Path("log"), append(bytes.Clone(text[:cut]), tail...), 0o600))
 			want := 0
 			for ends[want+1] <= cut {
 				want++
@@ -101,9 +89,7 @@ func TestCutLogs(t *testing.T) {
 				t.Fatalf("cut at %d: %d records, want %d", cut, len(got), want)
 			}
 		}
-		if err := copied.Append("log", []byte("after")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, copied.Append("log", []byte("after")))
 		got := records(t, copied, "log", -1)
 		if string(got[len(got)-1]) != "after" {
 			t.Fatalf("cut at %d: the last record is %q", cut, got[len(got)-1])
@@ -120,23 +106,17 @@ func TestFlippedBits(t *testing.T) {
 	strict := fresh(t)
 	for _, v := range []*Vault{rebuilt, strict} {
 		for _, r := range []string{"a record", "another"} {
-			if err := v.Append("log", []byte(r)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, v.Append("log", []byte(r)))
 		}
 	}
 	text, err := os.ReadFile(strict.Path("log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first := len(logMagic) + recordHead + len("a record")
 	for i := range text {
 		changed := bytes.Clone(text)
 		changed[i] ^= 0x10
 		for _, v := range []*Vault{rebuilt, strict} {
-			if err := os.WriteFile(v.Path("log"), changed, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(v.Path("log"), changed, 0o600))
 		}
 		if _, err := strict.Records("log", -1, func([]byte) error { return nil }); err == nil {
 			t.Errorf("byte %d changed and nothing was said", i)
@@ -164,18 +144,12 @@ func TestFlippedBits(t *testing.T) {
 // TestEveryByteOfAStateIsChecked changes, cuts and swaps a state: nothing comes back but a named error.
 func TestEveryByteOfAStateIsChecked(t *testing.T) {
 	v := fresh(t)
-	if err := v.Save("state", []byte("what was learned")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Save("state", []byte("what was learned")))
 	text, err := os.ReadFile(v.Path("state"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	try := func(what string, changed []byte, want string) {
 		t.Helper()
-		if err := os.WriteFile(v.Path("state"), changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(v.Path("state"), changed, 0o600))
 		var damaged *DamagedError
 		data, err := v.Load("state")
 		if !errors.As(err, &damaged) || data != nil || damaged.Path != v.Path("state") ||
@@ -196,9 +170,7 @@ func TestEveryByteOfAStateIsChecked(t *testing.T) {
 	try("another's", Envelope(keys.HashOf("test", []byte("another job")), "state", []byte("x")), "it belongs to contract")
 	try("another file's", Envelope(owner, "phase", []byte("x")), `it is a "phase", want a "state"`)
 	try("no version's", []byte("hanse-envelope-vx\nwhatever"), "it does not begin as what this program writes")
-	if err := os.Remove(v.Path("state")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(v.Path("state")))
 	var damaged *DamagedError
 	if _, err := v.Load("state"); !errors.As(err, &damaged) || damaged.Why != "it was saved there and is gone" {
 		t.Errorf("deleted: %v", err)
@@ -210,12 +182,8 @@ func TestDamagedStatesThatCanBeRebuiltAreSetAside(t *testing.T) {
 	v := freshWith(t, Options{Owner: owner, Rebuildable: func(name string) bool { return name == "solver" },
 		Damaged: func(s string) { told = append(told, s) }})
 	for _, name := range []string{"solver", "phase"} {
-		if err := v.Save(name, []byte("old")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(v.Path(name), []byte("rotten"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save(name, []byte("old")))
+		must(t, os.WriteFile(v.Path(name), []byte("rotten"), 0o600))
 	}
 	if data, err := v.Load("solver"); data != nil || err != nil {
 		t.Errorf("a damaged solver state gives %q and %v, want nothing", data, err)
@@ -228,9 +196,7 @@ func TestDamagedStatesThatCanBeRebuiltAreSetAside(t *testing.T) {
 	if _, err := v.Load("phase"); err == nil {
 		t.Error("a damaged phase was taken")
 	}
-	if err := v.Save("solver", []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Save("solver", []byte("new")))
 	if data, err := v.Load("solver"); string(data) != "new" || err != nil {
 		t.Errorf("saved anew it is %q and %v", data, err)
 	}
@@ -242,22 +208,16 @@ func TestIndexOutlivesTheVault(t *testing.T) {
 	dir := t.TempDir()
 	reopen := func() *Vault {
 		v, err := Open(dir, Options{Owner: owner})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { v.Close() })
 		return v
 	}
 	v := reopen()
 	for _, name := range []string{"b", "a", "c"} {
-		if err := v.Save(name, []byte(name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save(name, []byte(name)))
 	}
-	if err := errors.Join(v.Append("log", []byte("x")), v.Remove("c"), os.Remove(v.Path("a")),
-		os.Remove(v.Path("log"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(v.Append("log", []byte("x")), v.Remove("c"), os.Remove(v.Path("a")),
+		os.Remove(v.Path("log"))))
 	v = reopen()
 	var damaged *DamagedError
 	if _, err := v.Load("a"); !errors.As(err, &damaged) {
@@ -270,9 +230,7 @@ func TestIndexOutlivesTheVault(t *testing.T) {
 		t.Errorf("a removed state: %q and %v", data, err)
 	}
 	for _, rotten := range [][]byte{nil, []byte("x")} {
-		if err := os.WriteFile(v.Path(indexFile), rotten, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(v.Path(indexFile), rotten, 0o600))
 		v = reopen()
 		if data, err := v.Load("b"); string(data) != "b" || err != nil || !v.Has("b") || v.Has("a") {
 			t.Errorf("behind a damaged index: %q, %v, has b %v, has a %v", data, err, v.Has("b"), v.Has("a"))
@@ -296,15 +254,11 @@ func FuzzEnvelope(f *testing.F) {
 func TestRecordsInOrderAndCutOff(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		v, err := Open(t.TempDir(), Options{Owner: owner})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must(rt, err)
 		defer v.Close()
 		want := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 300), 0, 8).Draw(rt, "records")
 		for _, r := range want {
-			if err := v.Append("log", r); err != nil {
-				rt.Fatal(err)
-			}
+			must(rt, v.Append("log", r))
 		}
 		most := rapid.IntRange(0, 10).Draw(rt, "most")
 		got := records(t, v, "log", most)
@@ -327,9 +281,7 @@ func TestFailedWrites(t *testing.T) {
 			}
 			return false, nil
 		}})
-		if err := v.Save("state", []byte("old")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save("state", []byte("old")))
 		failAt = writes + 1
 		err := v.Save("state", []byte("new"))
 		var failed *WriteError
@@ -341,16 +293,12 @@ func TestFailedWrites(t *testing.T) {
 		if data, err := v.Load("state"); string(data) != want || err != nil {
 			t.Errorf("stored %v: the state is %q and %v, want %q", stored, data, err, want)
 		}
-		if err := v.Append("log", []byte("one")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Append("log", []byte("one")))
 		failAt = writes + 1
 		if err := v.Append("log", []byte("two")); !errors.As(err, &failed) {
 			t.Errorf("error is %v", err)
 		}
-		if err := v.Append("log", []byte("three")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Append("log", []byte("three")))
 		wantLog := map[bool]string{false: "[one three]", true: "[one two three]"}[stored]
 		if got := fmt.Sprintf("%s", records(t, v, "log", -1)); got != wantLog {
 			t.Errorf("stored %v: the log has %s, want %s", stored, got, wantLog)
@@ -360,12 +308,8 @@ func TestFailedWrites(t *testing.T) {
 
 func TestSaveLeavesTheOldState(t *testing.T) {
 	v := fresh(t)
-	if err := v.Save("state", []byte("old")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(v.Path("busy"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, v.Save("state", []byte("old")))
+	must(t, os.Mkdir(v.Path("busy"), 0o700))
 	var failed *WriteError
 	if err := v.Save("busy", []byte("new")); !errors.As(err, &failed) { // a file cannot replace a folder
 		t.Errorf("error is %v, want a WriteError", err)
@@ -387,11 +331,17 @@ func TestRecordLimits(t *testing.T) {
 		}
 	}
 	huge := append([]byte(logMagic), bytes.Repeat([]byte{0xff}, recordHead)...)
-	if err := os.WriteFile(v.Path("log"), huge, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(v.Path("log"), huge, 0o600))
 	var damaged *DamagedError
 	if _, err := v.Records("log", -1, nil); !errors.As(err, &damaged) {
 		t.Errorf("a record of 4 GB: %v", err)
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,15 +15,11 @@ import (
 func later(t *testing.T, path, magic string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := []byte(magic)
 	head[len(head)-2]++ // the number, before the line's end
 	data = append(append(head, 0, 0, 0, 1), data[len(magic):]...)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 	return data
 }
 
@@ -33,18 +29,10 @@ func laterVault(t *testing.T) (v *Vault, state, log []byte) {
 	o := Options{Owner: keys.HashOf("test"), Rebuildable: func(string) bool { return true }}
 	dir := t.TempDir()
 	v, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Save("state", []byte("a state")); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Append("log", []byte("a record")); err != nil {
-		t.Fatal(err)
-	}
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, v.Save("state", []byte("a state")))
+	must(t, v.Append("log", []byte("a record")))
+	must(t, v.Close())
 	state, log = later(t, v.Path("state"), magic), later(t, v.Path("log"), logMagic)
 	if v, err = Open(dir, o); err != nil {
 		t.Fatal(err)
@@ -77,9 +65,7 @@ func TestWhatAnotherVersionWroteStays(t *testing.T) {
 	for name, magic := range map[string]string{"state": magic, "log": logMagic} {
 		data := bytes.Clone(map[string][]byte{"state": state, "log": log}[name])
 		flipped := append(data[:len(magic):len(magic)], data[len(magic)+4:]...)
-		if err := os.WriteFile(v.Path(name), flipped, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(v.Path(name), flipped, 0o600))
 	}
 	if data, err := v.Load("state"); data != nil || err != nil {
 		t.Errorf("a state with a flipped bit: %q, %v", data, err)

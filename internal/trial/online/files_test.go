@@ -71,9 +71,7 @@ func classes() nn.Layer { return nn.Layer{Kind: nn.Dense, Units: 4, Activation: 
 func TestFilesMakeATrial(t *testing.T) {
 	f := newFiles(t, 6, number())
 	s, err := ReadFiles(t.Context(), Options{Seed: 3}, f.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !slices.Equal(s.Parties(), []string{"server", "ann", "bob", "cem"}) || s.Rounds() != 6 ||
 		s.Networks() != 2 || s.Budget() != 2 {
 		t.Errorf("%q, %d rounds, %d networks, budget %v", s.Parties(), s.Rounds(), s.Networks(), s.Budget())
@@ -99,9 +97,7 @@ func TestNumbersOfAJobTakeThePlaceOfTheTrials(t *testing.T) {
 	asked := ofmsft.Params{Step: 0.5, Window: 2, WarmUp: 3, MaxImportance: 4, Bandwidth: 5, InputNorm: 10,
 		LabelLow: -1, LabelHigh: 9}
 	s, err := ReadFiles(t.Context(), Options{Rounds: 4, Budget: 1.7, Tuning: asked}, f.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, want := range map[string]any{
 		"step": 0.5, "window": 2, "warm_up": 3, "max_importance": 4.0, "bandwidth": 5.0, "input_norm": 10.0,
 		"label_low": -1.0, "label_high": 9.0,
@@ -120,9 +116,7 @@ func TestNumbersOfAJobTakeThePlaceOfTheTrials(t *testing.T) {
 func TestErrorsOfNetworksAreThoseOfTheirLosses(t *testing.T) {
 	f := newFiles(t, 8, number())
 	s, err := ReadFiles(t.Context(), Options{Tuning: ofmsft.Params{InputNorm: 2, LabelLow: -1, LabelHigh: 4}}, f.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range s.AllClients() {
 		for k, n := range s.networks {
 			for i, row := range s.Streams[name].Inputs {
@@ -141,20 +135,14 @@ func TestErrorsOfNetworksAreThoseOfTheirLosses(t *testing.T) {
 func TestClassesAreJudgedByTheirErrors(t *testing.T) {
 	f := newFiles(t, 8, classes())
 	s, err := ReadFiles(t.Context(), Options{Seed: 1}, f.Files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.Classes != 4 || s.ErrorOf(2, 2) != 0 || s.ErrorOf(2, 3) != 1 {
 		t.Errorf("%d classes, errors %v and %v", s.Classes, s.ErrorOf(2, 2), s.ErrorOf(2, 3))
 	}
 	o, err := s.Together()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	score, err := s.Score(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wrong := 0
 	for name, all := range o.Predictions {
 		for i, p := range all {
@@ -178,9 +166,7 @@ func TestFilesWithOtherNamesAreNumbered(t *testing.T) {
 		f := newFiles(t, 4, number())
 		f.stream(odd+".csv", "a,b,y", 4)
 		s, err := ReadFiles(t.Context(), Options{}, f.Files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if want := []string{"client-001", "client-002", "client-003", "client-004"}; !slices.Equal(s.AllClients(), want) {
 			t.Errorf("%s: clients %q, want %q", odd, s.AllClients(), want)
 		}

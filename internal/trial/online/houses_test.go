@@ -21,9 +21,7 @@ func trialHouses(t *testing.T, o Options) *Selection {
 	t.Helper()
 	o.Servers = 1
 	h, err := NewHouses(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -33,9 +31,7 @@ func untrainedHouses(t *testing.T, o Options) (*Selection, error) {
 	var networks []*nn.Network
 	for k := range towns() {
 		n, err := freshNetwork(newDraw(uint64(k)).Rand, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		networks = append(networks, n)
 	}
 	o.Servers = 1
@@ -47,9 +43,7 @@ func smallHouses(t *testing.T, o Options) *Selection {
 	t.Helper()
 	o.Clients, o.Rounds = 3, 3
 	h, err := untrainedHouses(t, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -85,13 +79,9 @@ func TestHousesAreTheSameForASeed(t *testing.T) {
 		}
 	}
 	a, err := one.Together()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := two.Together()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, s := range one.Streams {
 		if !slices.Equal(s.Labels, two.Streams[name].Labels) || !slices.Equal(a.Predictions[name], b.Predictions[name]) {
 			t.Errorf("%s differs", name)
@@ -166,18 +156,14 @@ func TestTheBestNetworkOfAHouseChanges(t *testing.T) {
 
 func TestNetworksAreReadAsTheyWereWritten(t *testing.T) {
 	h, dir := smallHouses(t, Options{}), filepath.Join(t.TempDir(), "networks")
-	if err := h.WriteNetworks(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.WriteNetworks(dir))
 	files, err := fs.Glob(os.DirFS(dir), "*.safetensors")
 	if err != nil || len(files) != len(towns()) {
 		t.Fatalf("files %q, %v", files, err)
 	}
 	for k, name := range towns() {
 		data, err := os.ReadFile(filepath.Join(dir, name+".safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n, err := nn.Parse(data)
 		if err != nil || n.Hash() != h.params.Models[k].Hash || h.params.Models[k].Name != name {
 			t.Errorf("%s: %v, or it is another network", name, err)
@@ -233,9 +219,7 @@ func TestRegretsByHand(t *testing.T) {
 	}
 	o := newOutcome()
 	o.Predictions = map[string][]float64{"a": {1, 1}, "b": {3}}
-	if err := h.CountRegret(o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.CountRegret(o))
 	if o.Regret["a"] != 0 || o.Regret["b"] != 4 || !slices.Equal(o.RegretCurve, []float64{2, 0}) {
 		t.Errorf("regret %v, curve %v", o.Regret, o.RegretCurve)
 	}
@@ -253,9 +237,7 @@ func TestNetworksAreTrained(t *testing.T) {
 	draw := newDraw(1)
 	n, err := nn.New([]int{2}, []nn.Layer{{Kind: nn.Dense, Units: 8, Activation: nn.ReLU},
 		{Kind: nn.Dense, Units: 1, Activation: nn.Linear}}, draw.Rand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var x []float32
 	var y []float64
 	for range 3000 {

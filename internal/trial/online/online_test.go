@@ -16,18 +16,12 @@ import (
 
 func TestAStreamIsReadAsItWasWritten(t *testing.T) {
 	parks, err := NewParks(Options{Servers: 1, Clients: 3, Rounds: 20, Seed: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := parks.Streams["park-02"]
 	path := filepath.Join(t.TempDir(), "s.csv")
-	if err := want.Write(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, want.Write(path))
 	s, err := stream.Open(path, want.Label, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if !slices.Equal(s.Columns(), want.Columns) {
 		t.Errorf("columns %q, want %q", s.Columns(), want.Columns)
@@ -48,9 +42,7 @@ func TestAStreamIsReadAsItWasWritten(t *testing.T) {
 func TestParksKeepToTheirRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parks, err := NewParks(Options{Servers: 1, Clients: 2, Rounds: 100, Seed: rapid.Uint64().Draw(t, "seed")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, s := range parks.Streams {
 			for i, x := range s.Inputs {
 				norm := 0.0
@@ -67,13 +59,9 @@ func TestParksKeepToTheirRanges(t *testing.T) {
 
 func TestASeedMakesTheSameStreams(t *testing.T) {
 	one, err := NewSensors(Options{Servers: 2, Clients: 3, Rounds: 10, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	more, err := NewSensors(Options{Servers: 2, Clients: 3, Rounds: 20, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, s := range one.Streams {
 		if !slices.Equal(s.Labels, more.Streams[name].Labels[:10]) {
 			t.Errorf("%s has other rows when there are more", name)
@@ -84,9 +72,7 @@ func TestASeedMakesTheSameStreams(t *testing.T) {
 // TestSensorsOfAClusterShareAFunction looks at who gets which function: clusters of two servers.
 func TestSensorsOfAClusterShareAFunction(t *testing.T) {
 	sensors, err := NewSensors(Options{Servers: 4, Clients: 3, Rounds: 1, Seed: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := sensors.plan.Params()
 	if len(p.Clusters) != 2 || len(p.Edges) != 4 || len(sensors.plan.OwnNeighbours(0)) != 1 ||
 		len(sensors.plan.OtherNeighbours(0)) != 1 {
@@ -97,13 +83,9 @@ func TestSensorsOfAClusterShareAFunction(t *testing.T) {
 // TestTogetherBeatsAlone is what the trials are to show.
 func TestTogetherBeatsAlone(t *testing.T) {
 	parks, err := NewParks(Options{Servers: 1, Clients: 12, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sensors, err := NewSensors(Options{Servers: 4, Clients: 5, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, way := range map[string]struct {
 		federation      *Federation
 		together, alone func() (*Outcome, error)
@@ -124,13 +106,9 @@ func TestTogetherBeatsAlone(t *testing.T) {
 func scoreOf(t *testing.T, f *Federation, learn func() (*Outcome, error)) *Score {
 	t.Helper()
 	o, err := learn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := f.Score(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -139,9 +117,7 @@ func TestScoresByHand(t *testing.T) {
 		Streams: map[string]*Stream{"a": {Labels: []float64{1, 2, 3}}, "b": {Labels: []float64{0, 0, 0}}}}
 	o := &Outcome{Predictions: map[string][]float64{"a": {1, 4, 3}, "b": {1}}, Regret: map[string]float64{"a": 1, "b": 2}}
 	s, err := f.Score(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if math.Abs(s.Error-7.0/6) > 1e-15 || math.Abs(s.SD-math.Sqrt(1.0/18)) > 1e-15 || s.Regret != 1.5 ||
 		!slices.Equal(s.Curve, []float64{0.5, 4, 0}) {
 		t.Errorf("score %+v", s)
@@ -165,5 +141,13 @@ func TestTrialsRefuseWhatTheirAlgorithmsDo(t *testing.T) {
 	}
 	if _, err := NewSensors(Options{Servers: 2, Clients: 3, Features: -1}); err == nil {
 		t.Error("a trial of -1 features")
+	}
+}
+
+// must ends the test on an error.
+func must(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
