@@ -40,19 +40,13 @@ func newAttacker(t *testing.T) *attacker {
 		w.start(name)
 	}
 	key, err := keys.LoadKeyFile(w.Path("bank", "bank.key"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	charter, err := charterfile.ReadInForce(w.CharterFile())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := &attacker{w: w, charter: charter}
 	a.host, err = peer.New(peer.Config{Key: key.Key, Charter: charter, StateDir: t.TempDir(), Heartbeat: time.Second,
 		Silence: 4 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -149,15 +143,11 @@ func TestAttackersOverTLS(t *testing.T) {
 	facts[0].Rows, facts[0].Columns = facts[1].Rows, 3
 
 	stranger, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	forged := append([]contract.Facts(nil), facts...)
 	forged[a.job.Index("telco")].ID = stranger.ID()
 	contract, err := contract.NewContract(a.job, forged, nil, contract.SessionOperations(len(facts), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var consent map[int]any
 	refusal := a.ask("insurer", "job/consent", map[int]string{1: string(contract.Document.Text())}, &consent)
 	if refusal == nil || refusal.Code != fault.CodeCharter || len(refusal.Names) != 1 || refusal.Names[0] != "telco" {
@@ -170,12 +160,8 @@ func TestAttackersOverTLS(t *testing.T) {
 
 	path := a.w.Path("retailer", "train.csv")
 	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(good, "canary-id,canary-cell\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(path, append(good, "canary-id,canary-cell\n"...), 0o600))
 	if _, refusal = a.describe("retailer", a.text); refusal == nil || refusal.Code != fault.CodeTable ||
 		len(refusal.Names)+len(refusal.Numbers) > 0 {
 		t.Fatalf("the retailer answers the describer by %v", refusal)
@@ -183,14 +169,10 @@ func TestAttackersOverTLS(t *testing.T) {
 	if said := a.readsUnder("retailer", refusal.Ref); !strings.Contains(said, "train.csv") {
 		t.Errorf("the retailer's owner reads %q", said)
 	}
-	if err := os.WriteFile(path, good, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, good, 0o600))
 	a.job.Parameters["active"] = []string{"retailer"} // of whose columns none is offered as a label
 	text, err := a.job.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, refusal = a.describe("retailer", text); refusal == nil || refusal.Code != fault.CodeLabel {
 		t.Fatalf("the retailer answers a question for its labels by %v", refusal)
 	}

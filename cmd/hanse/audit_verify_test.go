@@ -218,9 +218,7 @@ func TestHostileWordsDoNotReachTheTerminal(t *testing.T) {
 		"charter.toml": "format = \"\\u001B]0;owned\\u0007\\u001B[2J\"\n[signatures]\n",
 		"audit.json":   `{"signed":"\u001b[2J"}` + "\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	hostile := "\x1b]0;owned\x07\x1b[2J"
 	for _, args := range [][]string{

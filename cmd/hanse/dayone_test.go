@@ -89,13 +89,9 @@ func typed(line string) string {
 func TestDayOneRunsAsPrinted(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "day-one.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	free, err := localnet.FreePorts(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(free.Close)
 	page := strings.NewReplacer(
 		"/dns4/bank.example/tcp/4001", fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", free.Numbers[0]),

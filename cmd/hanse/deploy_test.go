@@ -18,9 +18,7 @@ import (
 func deployed(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", filepath.FromSlash(path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -38,9 +36,7 @@ func TestSystemdUnit(t *testing.T) {
 		t.Error("the unit starts a node again whose command line is wrong, or whose folder is gone")
 	}
 	steps, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Contains(unit, "\nDocumentation=man:hanse(1)\n") !=
 		strings.Contains(string(steps), "docs/hanse.1 /usr/local/share/man/man1/hanse.1\n") {
 		t.Error("the unit names a page that no step installs")
@@ -50,14 +46,10 @@ func TestSystemdUnit(t *testing.T) {
 
 	analyze := needs.Program(t, "apt-get install systemd", "systemd-analyze")
 	self, err := os.Executable() // systemd wants a program to be where the unit says it is
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "hanse-node.service")
 	unit = strings.Replace(unit, start+"hanse", "ExecStart="+self, 1)
-	if err := os.WriteFile(path, []byte(unit), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(unit), 0o644))
 	for _, args := range [][]string{
 		{"verify", "--man=no", path},
 		{"security", "--offline=true", "--threshold=20", path}, // tenths of what systemd calls exposure

@@ -37,17 +37,11 @@ func onInternet(t *testing.T, people int, sites map[string]site, discovery ...st
 		c.Admit(keys.Card{Name: name, ID: w.Keys[i].ID(), Addresses: s.listed, Relay: s.relay})
 	}
 	signed, err := keys.NewCharter(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range w.Keys {
-		if err := signed.Sign(k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, signed.Sign(k))
 	}
-	if err := os.WriteFile(w.CharterFile(), signed.Text(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(w.CharterFile(), signed.Text(), 0o600))
 	w.Charter = signed
 	program := w.program
 	w.program = "ip" // which becomes the program, in its namespace
@@ -127,9 +121,7 @@ func TestAddressChangeAcrossNAT(t *testing.T) {
 		"telco":    {namespace: telco, listed: public("203.0.113.40")},
 	}, "addresses")
 	w.train(small, fdskl.Masked, func(jobs.Event) {})
-	if err := w.kill("telco", syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.kill("telco", syscall.SIGTERM))
 	n.move(telco, "203.0.113.40", "203.0.113.44")
 	w.start("telco")
 	t.Logf("a training after the move took %v", w.train(smallAgain, fdskl.Masked, func(jobs.Event) {}))

@@ -71,9 +71,7 @@ func namedNumber(path, name string) (int64, error) {
 func TestLimitsOfThePageAreThePrograms(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "limits.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	limits := limitOf.FindAllStringSubmatch(string(text), -1)
 	for _, m := range limits {
 		shown, err := shownNumber(m[1] + m[2])

@@ -72,7 +72,7 @@ func deadLink(page, target string) string {
 // TestLinksOfThePagesLeadSomewhere follows every link of a page of this repository to a file of it, and to a heading.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	var files, headings int
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -96,10 +96,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if files < 300 || headings < 30 {
 		t.Errorf("%d links were followed, %d of them to a heading: is the search broken?", files, headings)
 	}
@@ -109,9 +106,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 func TestDeadLinksAreFound(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
 	text := "# A page\n\n## How it stands: `hanse status`\n\n## [Twice](page.md)\n\n## Twice\n\n```sh\n# no heading\n```\n"
-	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(page, []byte(text), 0o600))
 	for _, target := range []string{
 		"page.md", "page.md#a-page", "#how-it-stands-hanse-status", "#twice", "#twice-1", "https://example.org/none#none",
 	} {

@@ -28,14 +28,10 @@ func TestManPage(t *testing.T) {
 		describe(c)
 	}
 	text, err := app.ToManWithSection(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page := []byte(strings.ReplaceAll(text, `\fP="":`, `\fP \fIVALUE\fP:`))
 	if *writeMan {
-		if err := os.WriteFile(path, page, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, page, 0o644))
 	}
 	old, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(old, page) {

@@ -25,9 +25,7 @@ type clientNetwork struct {
 func newClientNetwork(t *testing.T, o online.Options) *clientNetwork {
 	t.Helper()
 	parks, err := online.NewParks(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := &clientNetwork{testNetwork: newNetwork(t, t.TempDir(), parks.Parties()), trial: parks}
 	server := parks.Servers[0]
 	h.args = func(name string) []string {
@@ -37,12 +35,8 @@ func newClientNetwork(t *testing.T, o online.Options) *clientNetwork {
 		return demo.ClientArgs(h.Federation, server, 4*time.Second, []string{name})
 	}
 	for name, stream := range parks.Streams {
-		if err := stream.Write(h.Path(name, "train.csv")); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Offer(name, "train", stream.Label); err != nil {
-			t.Fatal(err)
-		}
+		must(t, stream.Write(h.Path(name, "train.csv")))
+		must(t, h.Offer(name, "train", stream.Label))
 	}
 	for _, name := range parks.Parties() {
 		h.start(name)

@@ -42,20 +42,14 @@ func TestPageOfARunningNode(t *testing.T) {
 	awaitLog(t, w, "telco", "a job is proposed", contract[:8])
 
 	out, err := exec.Command(w.program, "page", "--dir", w.Path("telco", "node")).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	browser := &http.Client{Jar: jar}
 	get := func(address string) string {
 		t.Helper()
 		response, err := browser.Get(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != http.StatusOK {
@@ -64,14 +58,10 @@ func TestPageOfARunningNode(t *testing.T) {
 		return string(text)
 	}
 	link, err := url.Parse(strings.TrimSpace(string(out)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	get(link.String()) // shows a button, and opens nothing
 	entered, err := browser.PostForm(link.String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	entered.Body.Close()
 	base := entered.Request.URL
 	overview := get(base.String())
@@ -82,9 +72,7 @@ func TestPageOfARunningNode(t *testing.T) {
 	}
 
 	stream, err := browser.Get(base.String() + "events/" + contract)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stream.Body.Close()
 	j := base.String() + "job/" + contract
 	form := regexp.MustCompile(`name="form" value="(\w+)"`).FindStringSubmatch(get(j))
@@ -92,13 +80,9 @@ func TestPageOfARunningNode(t *testing.T) {
 		t.Fatal("the proposal has no form")
 	}
 	response, err := browser.PostForm(j+"/approve", url.Values{"form": {form[1]}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	lines := bufio.NewScanner(stream.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -110,9 +94,7 @@ func TestPageOfARunningNode(t *testing.T) {
 		t.Errorf("the end of the job does not come by the stream: %v", err)
 	}
 	all, err := w.client("telco").Jobs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(all) != 1 || all[0].State != job.Done || all[0].Consent == nil || all[0].Consent.Person == "" {
 		t.Errorf("telco has %+v", all)
 	}

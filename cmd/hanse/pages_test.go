@@ -25,9 +25,7 @@ func readBlock(t *testing.T, page, begins string) shownBlock {
 	t.Helper()
 	path := filepath.Join("..", "..", filepath.FromSlash(page))
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
 		if block[1] == "" && strings.HasPrefix(block[2], begins) {
 			return shownBlock{path, string(text), block[2]}
@@ -41,9 +39,7 @@ func readBlock(t *testing.T, page, begins string) shownBlock {
 func (b shownBlock) write(t *testing.T, text string) {
 	t.Helper()
 	page := strings.Replace(b.page, "```\n"+b.text+"```\n", "```\n"+text+"```\n", 1)
-	if err := os.WriteFile(b.path, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(b.path, []byte(page), 0o644))
 }
 
 // hold fails where the block is not what was printed, word by word. A number with a point may be another by as much as
@@ -121,9 +117,7 @@ features = 64
 lambda = 1e-3
 `
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "credit.toml"), []byte(job), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "credit.toml"), []byte(job), 0o644))
 	printed := runTour(t, dir, `hanse split --people 400 --out .
 hanse table check bank/train.csv --label default --json > bank.json
 for party in insurer telco retailer; do hanse table check $party/train.csv --json > $party.json; done
@@ -170,9 +164,7 @@ func drawnReport(t *testing.T) (all, contributions *figures.Report) {
 		}
 	}
 	b, err := figures.OfClasses(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all = &figures.Report{Of: figures.ScoredRows, Binary: b}
 	contributions = &figures.Report{Of: figures.ScoredRows, Binary: b}
 	for i, name := range names {
@@ -180,9 +172,7 @@ func drawnReport(t *testing.T) (all, contributions *figures.Report) {
 		if i > 2 {
 			r = contributions
 		}
-		if err := r.CompareClasses(name, s, rivals[name]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.CompareClasses(name, s, rivals[name]))
 	}
 	return all, contributions
 }
@@ -191,14 +181,10 @@ func drawnReport(t *testing.T) (all, contributions *figures.Report) {
 func TestFiguresOfThePage(t *testing.T) {
 	all, contributions := drawnReport(t)
 	var text strings.Builder
-	if err := all.WriteShort(&text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, all.WriteShort(&text))
 	none := func(shown, printed float64, _ string) bool { return math.Abs(shown-printed) < 2e-4 }
 	readBlock(t, "docs/figures.md", "figures of ").hold(t, text.String(), none)
 	text.Reset()
-	if err := writeContributions(&text, "credit", contributions); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writeContributions(&text, "credit", contributions))
 	readBlock(t, "docs/figures.md", "credit: ").hold(t, text.String(), none)
 }

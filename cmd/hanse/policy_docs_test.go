@@ -33,7 +33,7 @@ func docMembers() *keys.Charter {
 func TestDocumentedPolicies(t *testing.T) {
 	texts := make(map[string]string)
 	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -46,10 +46,7 @@ func TestDocumentedPolicies(t *testing.T) {
 			return err
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var help func(c *cli.Command)
 	help = func(c *cli.Command) {
 		texts["help of "+c.Name] = c.Description + "\n"
@@ -93,9 +90,7 @@ func TestDocumentedPolicies(t *testing.T) {
 // TestThePolicyPageHasEveryKey in its table and in an example.
 func TestThePolicyPageHasEveryKey(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "policy.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	page := string(text)
 	for _, key := range consent.Keys() {
 		if !strings.Contains(page, "\n| `"+key+"` | ") || !strings.Contains(page, "\n"+key+" = ") {

@@ -38,9 +38,7 @@ func newColumns(t *testing.T, people int) *testNetwork {
 	t.Helper()
 	dir := t.TempDir()
 	d := trial.Credit(people, 1)
-	if err := d.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Write(dir))
 	w := newNetwork(t, dir, d.Names)
 	w.data, w.args = d, func(name string) []string { return w.NodeArgs(name, 1) }
 	return w
@@ -50,9 +48,7 @@ func newColumns(t *testing.T, people int) *testNetwork {
 func newNetwork(t *testing.T, dir string, names []string) *testNetwork {
 	t.Helper()
 	l, err := localnet.Found(dir, names, "masked")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := &testNetwork{Federation: l, t: t, program: program(t)}
 	t.Cleanup(w.stopAll)
 	return w
@@ -63,9 +59,7 @@ func newNetwork(t *testing.T, dir string, names []string) *testNetwork {
 func program(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "hanse")
 	if os.Link(exe, path) == nil {
 		return path
@@ -74,9 +68,7 @@ func program(t *testing.T) string {
 	if err == nil {
 		err = os.WriteFile(path, binary, 0o700)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return path
 }
 
@@ -348,17 +340,11 @@ func TestMemberThatNeverComes(t *testing.T) {
 	job := w.Path("bank", "job.toml")
 	text := fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"j\"\nalgorithm = \"fdskl\"\ntask = \"train\"\nparties = "+
 		"[\"bank\", \"insurer\", \"telco\", \"retailer\"]\n[parameters]\nactive = [\"bank\"]\nlabel = %q\n", w.data.Label)
-	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(job, []byte(text), 0o600))
 	cmd := exec.Command(w.program, "train", "--yes", "--dir", w.Path("bank", "node"), job)
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	var said strings.Builder
 	buf := make([]byte, 1024)
 	for !strings.Contains(said.String(), "waiting for retailer") {
@@ -395,5 +381,13 @@ func TestPortInUse(t *testing.T) {
 	out, err = exec.Command(w.program, w.NodeArgs("bank", 1)...).CombinedOutput()
 	if err == nil {
 		t.Errorf("a second node in the same folder ran; it said %q", out)
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -38,9 +38,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	app := newApp(io.Discard, io.Discard)
 	for _, name := range documents {
 		text, err := os.ReadFile(filepath.Join("..", "..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		checkCommands(t, app, name, string(text))
 	}
 	for _, c := range app.Commands {
@@ -96,9 +94,7 @@ func checkCommand(t *testing.T, app *cli.App, where, line string, words []string
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range c.Flags {
-		if err := f.Apply(set); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Apply(set))
 	}
 	if err := set.Parse(flags); err != nil && !strings.Contains(err.Error(), "not defined") {
 		t.Errorf("%s: %q: %v", where, line, err)
@@ -129,9 +125,7 @@ func blocksOf(section string) (commands, shown string) {
 func sectionOf(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(page)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 	section, _, found := strings.Cut(section, "\n## ")
 	if !found {
@@ -199,9 +193,7 @@ func TestWalkOfShards(t *testing.T) {
 // up to where the page leaves something out.
 func TestANewKeyRunsAsPrinted(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "script", "newkey.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	run := strings.NewReplacer("at-telco/", "", "'", "", " --policy policy.toml", "").Replace(string(script))
 	commands, _ := blocksOf(sectionOf(t, "docs/life.md", "A new key for a member"))
 	for line := range strings.Lines(commands) {
@@ -226,9 +218,7 @@ func withFreePorts(t *testing.T, commands string) string {
 	t.Helper()
 	named := regexp.MustCompile(`/tcp/(\d+)`).FindAllStringSubmatch(commands, -1)
 	free, err := localnet.FreePorts(len(named))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(free.Close)
 	for i, m := range named {
 		commands = strings.ReplaceAll(commands, m[0], fmt.Sprintf("/tcp/%d", free.Numbers[i]))

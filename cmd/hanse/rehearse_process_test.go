@@ -60,13 +60,9 @@ func newCanaries(t *testing.T) *testNetwork {
 			}
 			text += "\n"
 		}
-		if err := os.WriteFile(w.Path(name, "train.csv"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(w.Path(name, "train.csv"), []byte(text), 0o600))
 	}
-	if err := w.Offer("bank", "train", "default"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Offer("bank", "train", "default"))
 	w.args = func(name string) []string {
 		return w.Args(name, localnet.Node{Workers: 1, Tables: []string{"train=train.csv"}})
 	}
@@ -94,9 +90,7 @@ func (w *testNetwork) rehearse(name, job, temporary string, args ...string) *exe
 func shortFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "r")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
@@ -114,9 +108,7 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, out.String(), errOut.String())
 	}
 	r := new(rehearsal.Result)
-	if err := json.Unmarshal(out.Bytes(), r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out.Bytes(), r))
 	if !r.Alike() || r.Audit.Verdict != "clean" || r.Rows != 120 || len(r.Parties) != 3 {
 		t.Errorf("the rehearsal came to %+v", r)
 	}
@@ -130,16 +122,12 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 
 	// The real job.
 	j, err := w.client("bank").Prepare(t.Context(), []byte(canaryJob), func(jobs.Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(j.Summary, "rehearsed here on ") {
 		t.Errorf("the summary says nothing of the rehearsal:\n%s", j.Summary)
 	}
 	real, err := auditing.ReadContract(w.Path("bank", filepath.Join("node", "jobs", j.Contract, job.ContractCopy)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if likeness, err := real.Likeness(); err != nil || likeness != r.Likeness {
 		t.Errorf("the contract has likeness %s, rehearsed was %s, error %v", likeness, r.Likeness, err)
 	}
@@ -148,9 +136,7 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 	}
 	for i, name := range w.Names {
 		report, err := w.client(name).Report(t.Context(), j.Contract)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		// Names of columns and digits of numbers make a few bytes of difference.
 		if p := r.Parties[i]; p.Name != name || far(p.Sent, report.BytesOut) || far(p.Received, report.BytesIn) {
 			t.Errorf("%+v was rehearsed, %s sent %d and received %d", p, name, report.BytesOut, report.BytesIn)
@@ -160,9 +146,7 @@ func TestARehearsalIsOfTheContractAndReadsNoTable(t *testing.T) {
 	// Another parameter is another contract.
 	other := strings.Replace(canaryJob, "features = 16", "features = 18", 1)
 	j, err = w.client("bank").Prepare(t.Context(), []byte(other), func(jobs.Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Contains(j.Summary, "rehearsed") {
 		t.Errorf("the summary of another contract, %s, tells of the rehearsal:\n%s", j.Contract, j.Summary)
 	}
@@ -221,9 +205,7 @@ func TestAnInterruptedRehearsalLeavesNothing(t *testing.T) {
 	c := w.rehearse("telco", strings.Replace(long, "features = 16", "features = 1024", 1), temporary)
 	var errOut bytes.Buffer
 	c.Stderr = &errOut
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 	began := filepath.Join(temporary, "hanse-rehearsal-*", "bank", "node", "jobs", "*", job.ContractCopy)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if found, err := filepath.Glob(began); err != nil {
@@ -235,9 +217,7 @@ func TestAnInterruptedRehearsalLeavesNothing(t *testing.T) {
 			t.Fatalf("no rehearsal began:\n%s", errOut.String())
 		}
 	}
-	if err := c.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Process.Signal(syscall.SIGINT))
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
 		t.Errorf("it ended with %v:\n%s", err, errOut.String())

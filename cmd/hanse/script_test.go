@@ -106,16 +106,12 @@ func drawing(condition string) (i, of int, err error) {
 // TestEveryCaseOfAScriptComesRound: a script that has its turn some days draws no case that is drawn on others.
 func TestEveryCaseOfAScriptComesRound(t *testing.T) {
 	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rests, draws := regexp.MustCompile(`(?m)^\[!(drawn:\S+)\] skip`), regexp.MustCompile(`(?m)^\[(drawn:\S+)\]`)
 	cases := 0
 	for _, name := range scripts {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		turn, turns := 0, 1
 		if m := rests.FindSubmatch(text); m != nil {
 			if turn, turns, err = drawing(string(m[1])); err != nil {

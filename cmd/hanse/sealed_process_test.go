@@ -53,9 +53,7 @@ func TestSIGKILLOfASealedTraining(t *testing.T) {
 		w.start(c.victim)
 	}
 	w.models(contract)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	interrupted := w.scores(contract)
 	w.runAgain(contract)
 	w.models(contract)
@@ -109,9 +107,7 @@ func TestSIGKILLLeavesNoFeatures(t *testing.T) {
 		t.Errorf("it has %d bytes and mode %v, want %d and 0600", info.Size(), info.Mode(), want)
 	}
 	w.start("telco")
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-ended)
 	w.models(c)
 	for _, name := range w.Names {
 		if _, err := os.Stat(w.jobFile(name, c, "sealed-features.tmp")); !errors.Is(err, fs.ErrNotExist) {

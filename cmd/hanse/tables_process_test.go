@@ -43,17 +43,13 @@ func asTheyCome(t *testing.T, w *testNetwork) {
 		}
 		insurer += ";;;;\n"
 		for name, text := range map[string]string{"bank": bank, "insurer": insurer, "telco": telco} {
-			if err := os.WriteFile(w.Path(name, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(w.Path(name, file), []byte(text), 0o600))
 		}
 		options := "na = [\"-\"]\nignore = [\"name\"]\n"
 		if file == "train.csv" {
 			options += "categorical = [\"plan\"]\nmissing = \"median,level\"\n"
 		}
-		if err := os.WriteFile(w.Path("telco", file+".toml"), []byte(options), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(w.Path("telco", file+".toml"), []byte(options), 0o600))
 	}
 }
 
@@ -93,9 +89,7 @@ loss = "square"
 seed = "s"
 `
 	job, err := w.client("bank").Prepare(t.Context(), []byte(text), func(jobs.Event) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []string{"your table train, of which others learn none of this",
 		`missing cells: "age" 27; numbers get the median`, `column "land": it has one value and is left out`} {
 		if !strings.Contains(job.Summary, want) {
@@ -191,9 +185,7 @@ func TestNodeWithABadTable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "train.csv")
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(c.text), 0o600))
 			args := append(w.Args("bank", localnet.Node{Workers: 1}), "--data", "train="+path+c.options)
 			out, err := exec.CommandContext(t.Context(), w.program, args...).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), c.want) {

@@ -76,22 +76,16 @@ func TestFoldersOfVersions(t *testing.T) {
 // hear so when they connect, by the wire's version, and not by a job that comes to nothing.
 func TestAnotherContractIsAnotherWire(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join(versionsDir, "*.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, archive := range archives {
 		dir := t.TempDir()
-		if err := unpack(archive, dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unpack(archive, dir))
 		text, err := os.ReadFile(filepath.Join(dir, "kept", "understood.json"))
 		var was understood
 		if err == nil {
 			err = json.Unmarshal(text, &was)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if was != present && was.Wire == present.Wire {
 			t.Errorf("%s understands %+v, this program %+v: raise peer.WireVersion, so that members hear of it at once",
 				filepath.Base(archive), was, present)
@@ -133,9 +127,7 @@ func keepVersion(t *testing.T, archive string) {
 	if packed.Len() > mostOfAVersion || t.Failed() {
 		t.Fatalf("%d bytes, at most %d are kept of a version", packed.Len(), mostOfAVersion)
 	}
-	if err := os.WriteFile(archive, packed.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(archive, packed.Bytes(), 0o644))
 }
 
 // pack writes the files of a folder, in the order of their names and of no time.

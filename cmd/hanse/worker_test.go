@@ -216,9 +216,7 @@ func TestBorrowerAfterTheEnd(t *testing.T) {
 	w, id := startInShards(t, 2)
 	w.makeKeys("bank", id)
 	made, err := keys.LoadShardKeys(w.WorkerKeys("bank", id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dial := func(shard int) (worker.Conn, error) {
 		return daemon.DialNode(t.Context(), made.Keys[shard], w.Address("bank"), nil)
 	}
@@ -261,9 +259,7 @@ func TestBorrowerAfterTheEnd(t *testing.T) {
 		stream.Close()
 	}
 
-	if err := w.client("bank").Cancel(t.Context(), id, "enough"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.client("bank").Cancel(t.Context(), id, "enough"))
 	wantRefused(1, "has ended there, cancelled")
 	wantRefused(0, "was revoked")
 	if out, err := exec.Command(w.program, w.WorkerKeyArgs("bank", id)...).CombinedOutput(); err == nil {
@@ -289,9 +285,7 @@ func TestNodesStartWithoutWorkerKey(t *testing.T) {
 	defer func() { cancel(); <-ended }()
 	<-waits
 	w.kill("telco", syscall.SIGKILL)
-	if err := os.Truncate(filepath.Join(w.Path("telco", "node"), "worker.key"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(filepath.Join(w.Path("telco", "node"), "worker.key"), 0))
 	w.start("telco")
 	for _, line := range []string{"the key from which those of workers follow cannot be used", "there is no key in it"} {
 		if text := w.log("telco"); strings.Count(text, line) != 1 {
@@ -299,9 +293,7 @@ func TestNodesStartWithoutWorkerKey(t *testing.T) {
 		}
 	}
 	list, err := w.client("telco").Jobs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(list) != 1 || list[0].Contract != id || !strings.Contains(list[0].Waiting, "jobs in shards wait") {
 		t.Errorf("the job is said to be %+v", list[0].Waiting)
 	}
@@ -344,9 +336,7 @@ func TestManifestsNameRealFlags(t *testing.T) {
 	for name, render := range map[string]func() (string, error){"kubernetes": s.Kubernetes, "slurm": s.Slurm,
 		"systemd": s.Systemd, "loop": s.Loop} {
 		text, err := render()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		line := command.FindString(text)
 		if strings.Count(line, "--") < 4 {
 			t.Fatalf("%s runs %q:\n%s", name, line, text)
