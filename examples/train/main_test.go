@@ -26,15 +26,11 @@ func outside(t *testing.T, files map[string]string) (string, error) {
 	dir := t.TempDir()
 	checkout, err := filepath.Abs("../..")
 	sums, e := os.ReadFile("../../go.sum")
-	if err := errors.Join(err, e, os.CopyFS(dir, os.DirFS("."))); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(err, e, os.CopyFS(dir, os.DirFS("."))))
 	files["go.sum"], files["go.mod"] = string(sums), "module example.org/train\n\ngo 1.26.0\n\nrequire "+
 		"github.com/hanse-project/hanse v0.0.0\n\nreplace github.com/hanse-project/hanse => "+checkout+"\n"
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	program := exec.CommandContext(t.Context(), "go", "build", "-o", "train", ".")
 	program.Dir = dir
@@ -58,9 +54,7 @@ func TestOutside(t *testing.T) {
 	for _, name := range []string{"bank", "insurer", "telco"} {
 		folder := filepath.Join(left, name)
 		part, err := os.ReadFile(filepath.Join(folder, "part"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		m, err := fdskl.DecodeModel(part)
 		if err != nil || len(m.Columns) != 3 || m.Params.Label != "default" || m.TrainError > .1 {
 			t.Errorf("%s has a part of columns %q, label %q, error %v (%v)", name, m.Columns, m.Params.Label, m.TrainError, err)
@@ -69,17 +63,11 @@ func TestOutside(t *testing.T) {
 		request.Data = append(request.Data, name+"="+name+".csv")
 	}
 	in, err := auditing.Read(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	who, err := auditing.NewAuditor("", nil, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	r, err := who.Audit(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 
 	// All is looked at but one thing: a node has a record of which table its owner consented to, and a program has none.
 	if r.Exit != audit.ExitPartial || r.Verdict != finding.Disclosed || len(r.NotLookedAt) != 1 ||
@@ -131,9 +119,7 @@ func (g greedy) Train(ctx context.Context, s *protocol.Session, c *contract.Cont
 // TestOneVectorMore: the budget of the contract stops a party whose own code sends what nobody has signed.
 func TestOneVectorMore(t *testing.T) {
 	program, err := os.ReadFile("main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	changed := strings.Replace(string(program), "wired.Part{Table: tables[i]}.Train",
 		"greedy{wired.Part{Table: tables[i]}}.Train", 1)
 	out, err := outside(t, map[string]string{"main.go": changed, "greedy.go": greedy})
@@ -145,12 +131,18 @@ func TestOneVectorMore(t *testing.T) {
 // TestWithoutABudget: a program that leaves the budget out has no session.
 func TestWithoutABudget(t *testing.T) {
 	key, err := keys.GenerateKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, err = protocol.NewSession(t.Context(), nil, protocol.SessionConfig{Number: 1, Key: key,
 		Parties: []contract.Party{{Name: "telco", ID: key.ID()}}, Unrecorded: true})
 	if err == nil || !strings.Contains(err.Error(), "has no Budget, and this party could send anything") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// mustDo ends the test on an error.
+func mustDo(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

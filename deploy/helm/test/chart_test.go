@@ -59,13 +59,9 @@ func TestLint(t *testing.T) {
 func render(t *testing.T, v map[string]any) (documents [][]byte, err error) {
 	t.Helper()
 	c, err := loader.Load(chartDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all, err := chartutil.ToRenderValues(c, v, chartutil.ReleaseOptions{Name: "bank", Namespace: "default"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, err := engine.Render(c, all)
 	if err != nil {
 		return nil, err
@@ -79,9 +75,7 @@ func render(t *testing.T, v map[string]any) (documents [][]byte, err error) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			documents = append(documents, document)
 		}
 	}
@@ -93,15 +87,11 @@ func render(t *testing.T, v map[string]any) (documents [][]byte, err error) {
 func TestManifests(t *testing.T) {
 	for _, v := range values() {
 		documents, err := render(t, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var kinds []string
 		for _, text := range documents {
 			var head struct{ Kind string }
-			if err := yaml.Unmarshal(text, &head); err != nil {
-				t.Fatal(err)
-			}
+			must(t, yaml.Unmarshal(text, &head))
 			kinds = append(kinds, head.Kind)
 			into := map[string]any{"ConfigMap": &corev1.ConfigMap{}, "Service": &corev1.Service{},
 				"StatefulSet": &appsv1.StatefulSet{}, "NetworkPolicy": &networkingv1.NetworkPolicy{}}[head.Kind]
@@ -159,5 +149,13 @@ func checkNode(t *testing.T, pod *corev1.PodSpec) {
 	out, _ := exec.Command(program, node.Args...).CombinedOutput()
 	if !bytes.Contains(out, []byte("no such file")) {
 		t.Errorf("hanse %s: %s", strings.Join(node.Args, " "), out)
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -30,16 +30,12 @@ func TestShards(t *testing.T) {
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			job, policy := new(batchv1.Job), new(networkingv1.NetworkPolicy)
 			d := yamlutil.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 			for _, into := range []any{job, policy} {
 				document, err := d.Read()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if err := yaml.UnmarshalStrict(document, into); err != nil {
 					t.Error(err)
 				}
@@ -89,9 +85,7 @@ func checkJob(t *testing.T, job *batchv1.Job) {
 	}
 	// Parts are for their owner alone: the node that writes them is the same user.
 	documents, err := render(t, values()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, text := range documents {
 		var node struct {
 			Kind string
@@ -165,13 +159,9 @@ func checkReach(t *testing.T, job *batchv1.Job, policy *networkingv1.NetworkPoli
 // TestInitImage: the chart and the manifest copy the key by the same image.
 func TestInitImage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(chartDir, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var v struct{ InitImage string }
-	if err := yaml.Unmarshal(text, &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(text, &v))
 	program, err := os.ReadFile(filepath.Join("..", "..", "..", "internal", "manifest", "manifest.go"))
 	if err != nil || !strings.Contains(string(program), fmt.Sprintf("const InitImage = %q", v.InitImage)) {
 		t.Errorf("the manifest copies by another image than %s (%v)", v.InitImage, err)
