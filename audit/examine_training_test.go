@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/keys"
@@ -26,8 +27,8 @@ type training struct {
 	params  fdskl.Params
 	privacy string
 	parts   []fdskl.Part
-	labels  *fdskl.Labels
-	vaults  []*fdskl.Memory
+	labels  *joint.Labels
+	vaults  []*joint.Memory
 
 	sameTree bool // the phases of the published protocol go along T1
 }
@@ -47,10 +48,10 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 	var columns []int
 	for i := range q {
 		tr.parts = append(tr.parts, tr.part(i, rng, signal))
-		tr.vaults = append(tr.vaults, fdskl.NewMemory())
+		tr.vaults = append(tr.vaults, joint.NewMemory())
 		columns = append(columns, 3)
 	}
-	tr.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
+	tr.labels = &joint.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
 		tr.labels.Values = append(tr.labels.Values, math.Copysign(1, s))
 	}
@@ -62,7 +63,7 @@ func newTraining(t testing.TB, q, active int, privacy string, topology contract.
 }
 
 // declare makes the contract of a disclosure.
-func (tr *training) declare(d fdskl.Disclosure, active int) {
+func (tr *training) declare(d joint.Disclosure, active int) {
 	tr.t.Helper()
 	var text bytes.Buffer
 	job := contract.Job{Privacy: tr.privacy}
@@ -122,7 +123,7 @@ func (tr *training) train(who, at int, failure error) []error {
 
 // network is a session as FDSKL sees it; it may fail at one operation, and sum along one tree twice.
 type network struct {
-	fdskl.Network
+	joint.Network
 	at       int
 	count    int
 	failure  error

@@ -11,6 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/protocol"
@@ -41,9 +42,9 @@ func newFederation(
 	signal := make([]float64, rows)
 	for i := range q {
 		f.parts = append(f.parts, f.part(i, rng, signal))
-		f.vaults = append(f.vaults, fdskl.NewMemory())
+		f.vaults = append(f.vaults, joint.NewMemory())
 	}
-	f.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
+	f.labels = &joint.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
 		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
 	}

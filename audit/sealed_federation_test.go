@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/evidence"
@@ -34,7 +35,7 @@ type threes struct {
 	columns []*evidence.Columns
 	models  []*fdskl.Model
 	idle    int             // the party without data; -1: none
-	scoring []*fdskl.Memory // of the latest prediction
+	scoring []*joint.Memory // of the latest prediction
 
 	pads func(rss.Source) rss.Source // changes the pads of the three; nil: nothing
 
@@ -59,7 +60,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 	rng := rand.New(rand.NewPCG(1, 4))
 	signal := make([]float64, rows)
 	for i := range f.names {
-		f.vaults = append(f.vaults, fdskl.NewMemory())
+		f.vaults = append(f.vaults, joint.NewMemory())
 		part, columns := fdskl.Part{}, (*evidence.Columns)(nil)
 		if i != idle {
 			part = f.part(i, rng, signal)
@@ -68,7 +69,7 @@ func newThrees(t testing.TB, rows, idle int, p fdskl.Params) *threes {
 		}
 		f.parts, f.columns = append(f.parts, part), append(f.columns, columns)
 	}
-	f.labels = &fdskl.Labels{Classes: []string{"good", "bad"}}
+	f.labels = &joint.Labels{Classes: []string{"good", "bad"}}
 	for _, s := range signal {
 		f.labels.Values = append(f.labels.Values, math.Copysign(1, s))
 	}
@@ -90,7 +91,7 @@ func (f *threes) outline() fdskl.Outline {
 }
 
 // sign makes the contract that all sign.
-func (f *threes) sign(task string, d fdskl.Disclosure) {
+func (f *threes) sign(task string, d joint.Disclosure) {
 	f.t.Helper()
 	job := contract.Job{Format: "hanse-job-v1", Name: "test", Algorithm: "fdskl", Task: task, Table: "train",
 		Privacy: f.privacy, Parties: f.names, Topology: f.topology.String(), Charter: f.charter.Digest().String(),
@@ -186,7 +187,7 @@ func (f *threes) learn(who, at int, failure error) []error {
 		}
 		f.models[i], err = sealed.Train(ctx,
 			&sealed.Party{Sums: sums, Party: p, Bins: bins, Network: n, Session: f.session, Owner: f.members[i].ID, SaveEvery: 1,
-				Scratch: func(bytes int64) (sealed.Scratch, error) { return v.Scratch("features", bytes) }})
+				Scratch: func(bytes int64) (joint.Scratch, error) { return v.Scratch("features", bytes) }})
 		return err
 	})
 }
@@ -205,7 +206,7 @@ func (f *threes) predict() []error {
 	f.stores, f.scoring = nil, nil
 	f.keep()
 	for range f.names {
-		f.scoring = append(f.scoring, fdskl.NewMemory())
+		f.scoring = append(f.scoring, joint.NewMemory())
 	}
 	return f.score(-1, 0, nil)
 }
@@ -229,7 +230,7 @@ func (f *threes) score(who, at int, failure error) []error {
 		}
 		scorer, err := sealed.NewScorer(ctx,
 			sealed.Scoring{Self: i, Receiver: 3, Model: f.models[i], Network: n, Vault: f.scoring[i], Session: f.session,
-				Openings: (f.rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows, Workers: 1})
+				Openings: (f.rows + joint.ScoreRows - 1) / joint.ScoreRows, Workers: 1})
 		if err != nil {
 			return err
 		}

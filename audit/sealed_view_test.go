@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/attack"
@@ -63,7 +64,7 @@ func newViewed(t testing.TB, rows int) *viewed {
 
 func (v *viewed) train(ctx context.Context, i int) error {
 	p := &sealed.Party{Party: &fdskl.Party{Self: i, Names: v.names, Params: v.params, Privacy: fdskl.Sealed,
-		Parts: []fdskl.Part{v.parts[i]}, Rows: v.rows, Vault: fdskl.NewMemory(), Workers: 1},
+		Parts: []fdskl.Part{v.parts[i]}, Rows: v.rows, Vault: joint.NewMemory(), Workers: 1},
 		Network: &viewedNetwork{v, i}, Session: 1, Owner: v.members[i].ID}
 	if i == viewedLabel {
 		p.Labels = v.labels

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -95,8 +96,8 @@ func TestAutoTakesTheCandidateOfTheOracle(t *testing.T) {
 		"logistic":         {480, 0, Params{Loss: "logistic", Features: 48}},
 		"logistic, noise":  {120, 0.4, Params{Loss: "logistic", Features: 30}},
 		"smooth hinge":     {240, 0.1, Params{Loss: "smooth-hinge", Features: 16}},
-		"regression":       {600, 0, Params{Target: Regression, Features: 60}},
-		"regression, wild": {200, 3, Params{Target: Regression, Features: 30}},
+		"regression":       {600, 0, Params{Target: joint.Regression, Features: 60}},
+		"regression, wild": {200, 3, Params{Target: joint.Regression, Features: 30}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.p.Seed = name
@@ -104,7 +105,7 @@ func TestAutoTakesTheCandidateOfTheOracle(t *testing.T) {
 			for j := range f.labels[0].Values {
 				u := float64(j*7919%1000) / 1000
 				switch {
-				case c.p.Target == Regression:
+				case c.p.Target == joint.Regression:
 					f.labels[0].Values[j] += 7 * c.noise * (u - 0.5) * 3.46
 				case u < c.noise:
 					f.labels[0].Values[j] *= -1

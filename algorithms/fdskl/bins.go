@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -121,8 +122,8 @@ func OfKernels() []string {
 
 // binDefaults is WithDefaults of a job with bins. lambda follows from the number of rows; see LambdaOf.
 func (p Params) binDefaults() Params {
-	p.Target = cmp.Or(p.Target, Classification)
-	if p.Target == Regression {
+	p.Target = cmp.Or(p.Target, joint.Classification)
+	if p.Target == joint.Regression {
 		p.Loss = cmp.Or(p.Loss, kernel.Square.String())
 	}
 	p.Loss = cmp.Or(p.Loss, kernel.Logistic.String())

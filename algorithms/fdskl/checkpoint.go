@@ -9,6 +9,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -54,7 +55,7 @@ const (
 
 // loadSlots returns the checkpoints of a kind that the vault holds, by the number that count reads
 // from them.
-func loadSlots[S any](v Vault, kind string, count func(*S) int) (map[int]*S, error) {
+func loadSlots[S any](v joint.Vault, kind string, count func(*S) int) (map[int]*S, error) {
 	mode, err := cbor.DecOptions{MaxArrayElements: kernel.MaxFeatures}.DecMode()
 	if err != nil {
 		return nil, err

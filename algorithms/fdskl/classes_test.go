@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -30,7 +31,7 @@ func oneAgainstRest(t *testing.T, f *fixture) (functions []Coefficients) {
 	for k := range f.params.Classes {
 		p := f.pooled()
 		p.Params.Classes = 0
-		labels := &Labels{Classes: []string{"rest", "one"}}
+		labels := &joint.Labels{Classes: []string{"rest", "one"}}
 		for _, y := range f.labels[0].Values {
 			labels.Values = append(labels.Values, map[bool]float64{true: 1, false: -1}[y == float64(k)])
 		}
@@ -137,7 +138,7 @@ func TestScoresOfClasses(t *testing.T) {
 				trained := f.disclose(t)
 				links.declare(t, trained, 1)
 				models := make([]*Model, len(f.names))
-				must(t, links.run(func(ctx context.Context, i int, n Network) (err error) {
+				must(t, links.run(func(ctx context.Context, i int, n joint.Network) (err error) {
 					p := f.party(i, n, newVault())
 					p.Opened = learned.opened(i)
 					models[i], err = Train(ctx, p)
@@ -248,20 +249,20 @@ func TestClassModelsDecode(t *testing.T) {
 func TestHostileClasses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		spoil func(l *Labels)
+		spoil func(l *joint.Labels)
 		want  string
 	}{
-		{"no number", func(l *Labels) { l.Values[3] = math.NaN() },
+		{"no number", func(l *joint.Labels) { l.Values[3] = math.NaN() },
 			"p0 has no label for 1 of 40 rows, and no other party is active"},
-		{"infinite", func(l *Labels) { l.Values[3] = math.Inf(1) },
+		{"infinite", func(l *joint.Labels) { l.Values[3] = math.Inf(1) },
 			"p0: the label of row 4 is class number +Inf, want a whole number from 0 below 3"},
-		{"below", func(l *Labels) { l.Values[3] = -1 },
+		{"below", func(l *joint.Labels) { l.Values[3] = -1 },
 			"p0: the label of row 4 is class number -1, want a whole number from 0 below 3"},
-		{"between", func(l *Labels) { l.Values[3] = 0.5 },
+		{"between", func(l *joint.Labels) { l.Values[3] = 0.5 },
 			"p0: the label of row 4 is class number 0.5, want a whole number from 0 below 3"},
-		{"beyond", func(l *Labels) { l.Values[3] = 3 },
+		{"beyond", func(l *joint.Labels) { l.Values[3] = 3 },
 			"p0: the label of row 4 is class number 3, want a whole number from 0 below 3"},
-		{"more classes", func(l *Labels) { l.Classes = append(l.Classes, "another") },
+		{"more classes", func(l *joint.Labels) { l.Classes = append(l.Classes, "another") },
 			"p0 has labels of 4 classes, the job says 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -287,7 +288,7 @@ func TestHostileClasses(t *testing.T) {
 		{told("a", "b", "\x00"), `p0's description of the target: the class "\x00" holds a control character`},
 	} {
 		f := newFixture(t, 3, 40, 1, Params{Features: 6, Classes: 3})
-		errs := f.federation(t).run(func(ctx context.Context, i int, n Network) error {
+		errs := f.federation(t).run(func(ctx context.Context, i int, n joint.Network) error {
 			if i == 0 {
 				n = &liar{n, "target", c.data}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 )
 
@@ -35,7 +36,7 @@ func maxEvaluations(iterations int) int { return 2*iterations + 50 }
 // errEnough ends a run that has reached the optimum or has used up its evaluations.
 var errEnough = errors.New("the run is over")
 
-// objective is a function of the coefficients that L-BFGS minimises; local and joint implement it.
+// objective is a function of the coefficients that L-BFGS minimises; local and split implement it.
 type objective interface {
 	lbfgs.Oracle
 	size() int
@@ -87,7 +88,7 @@ func (t *solver) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q fl
 		return nil, 0, err
 	}
 	if t.tracer != nil {
-		return nil, 0, t.tracer.solver(ctx, o.(*joint))
+		return nil, 0, t.tracer.solver(ctx, o.(*split))
 	}
 	state, q, err := t.minimise(ctx, o, make([]float64, o.size()), from, t.Vault)
 	if err != nil {
@@ -98,7 +99,7 @@ func (t *solver) minimum(ctx context.Context, o objective) (_ *lbfgs.State, q fl
 
 // minimise runs the objective's solver from a state on, or from a start, and keeps states in a vault unless that is
 // nil: newton where one party has all it needs, L-BFGS for several parties and for objectives that are too large.
-func (t *solver) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault Vault) (
+func (t *solver) minimise(ctx context.Context, o objective, start []float64, from *lbfgs.State, vault joint.Vault) (
 	_ *lbfgs.State, q float64, err error) {
 	if alone, ok := o.(*local); ok && alone.solvable() {
 		return alone.newton(ctx, start, from, vault)
@@ -169,7 +170,7 @@ func (o *local) judged(m *Model) {
 }
 
 // share implements objective.
-func (o *joint) share(ctx context.Context) error { return o.agree(ctx) }
+func (o *split) share(ctx context.Context) error { return o.agree(ctx) }
 
 // judged implements objective: no party sees all scores of the final model against all labels.
-func (o *joint) judged(m *Model) { m.TrainError = math.NaN() }
+func (o *split) judged(m *Model) { m.TrainError = math.NaN() }

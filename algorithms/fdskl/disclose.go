@@ -6,19 +6,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
-
-// Disclosure is what a job opens to whom and what its parties do together, from public numbers
-// alone.
-type Disclosure struct {
-	Openings   []contract.Opening
-	Operations []contract.Operation
-	Notes      trace.Notes
-}
 
 // Memory is about how many bytes an active party of a training over rows, to which so many angles open, holds beside
 // its own table: two for each angle and, where it solves on its own, the matrices for it.
@@ -63,7 +56,7 @@ func (o *Outline) OneStage() bool { return o.Receiver != "" || o.Shard != nil }
 
 // Scored is how many rows a prediction's session scores, and how many at a time.
 func (o *Outline) Scored() (rows, batch int) {
-	rows, batch = o.Rows, cmp.Or(o.BatchRows, ScoreRows)
+	rows, batch = o.Rows, cmp.Or(o.BatchRows, joint.ScoreRows)
 	if o.Requests > 0 {
 		return o.Requests, 1
 	}
@@ -129,13 +122,13 @@ func (c *tracer) score(ctx context.Context, rows, batch int) error {
 
 // Disclose tells what a session of a job opens and does, in the modes in which angles open. What is done is counted by
 // running the part of a party without data.
-func Disclose(o Outline) (Disclosure, error) {
+func Disclose(o Outline) (joint.Disclosure, error) {
 	if o.Receiver == "" && o.Rows < 1 {
-		return Disclosure{}, fmt.Errorf("a training over %d rows, want at least 1", o.Rows)
+		return joint.Disclosure{}, fmt.Errorf("a training over %d rows, want at least 1", o.Rows)
 	}
 	c, run := o.trace()
 	if err := run(); err != nil {
-		return Disclosure{}, fmt.Errorf("count what is sent: %w", err)
+		return joint.Disclosure{}, fmt.Errorf("count what is sent: %w", err)
 	}
 	list := openingList{trace: c}
 	if !o.OneStage() {
@@ -160,7 +153,7 @@ func Disclose(o Outline) (Disclosure, error) {
 	case !o.OneStage() && o.Params.Schedule == Fixed && len(o.Params.Active) > 1:
 		list.solver()
 	}
-	return Disclosure{Openings: list.list, Operations: c.counted(), Notes: c.Notes}, nil
+	return joint.Disclosure{Openings: list.list, Operations: c.counted(), Notes: c.Notes}, nil
 }
 
 // Follow says which angles the messages of a session are of, in the modes in which angles open.
@@ -171,14 +164,14 @@ func Follow(o Outline) *trace.Follower {
 
 // DiscloseBeginning tells what the beginning of a training opens and does; see Begin. stage is that of what
 // comes next.
-func DiscloseBeginning(o Outline) (d Disclosure, stage int64, err error) {
+func DiscloseBeginning(o Outline) (d joint.Disclosure, stage int64, err error) {
 	c := newTracer(o, 1)
 	if _, err := Begin(context.Background(), c.party()); err != nil {
 		return d, 0, fmt.Errorf("count what is sent: %w", err)
 	}
 	list := openingList{trace: c}
 	list.targetAndWidth()
-	return Disclosure{Openings: list.list, Operations: c.counted(), Notes: c.Notes}, o.Params.begun(), nil
+	return joint.Disclosure{Openings: list.list, Operations: c.counted(), Notes: c.Notes}, o.Params.begun(), nil
 }
 
 // openingList lists what parties learn.
@@ -191,7 +184,7 @@ type openingList struct {
 func (o *openingList) targetAndWidth() {
 	leader := o.trace.Params.Active[0]
 	meaning := "the label's name for each class"
-	if o.trace.Params.Target == Regression {
+	if o.trace.Params.Target == joint.Regression {
 		meaning = "mean and standard deviation of the target"
 	}
 	for _, p := range o.trace.Parties {

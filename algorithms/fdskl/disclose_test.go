@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -41,7 +42,7 @@ func (f *fixture) scoring(rows, batch, receiver int) Outline {
 }
 
 // disclose is what the fixture's training opens and does.
-func (f *fixture) disclose(t testing.TB) Disclosure {
+func (f *fixture) disclose(t testing.TB) joint.Disclosure {
 	t.Helper()
 	d, err := Disclose(f.outline())
 	if err != nil {
@@ -62,7 +63,7 @@ func exact(f *fixture, kind string) bool {
 }
 
 // checkOpenings compares what parties learned with what was declared.
-func checkOpenings(t *testing.T, f *fixture, d Disclosure, learned openings, exact func(kind string) bool) {
+func checkOpenings(t *testing.T, f *fixture, d joint.Disclosure, learned openings, exact func(kind string) bool) {
 	t.Helper()
 	declared := make(map[string]int64)
 	for _, o := range d.Openings {
@@ -99,7 +100,7 @@ func TestTrainingKeepsToItsDisclosure(t *testing.T) {
 						links, learned := f.federation(t), make(openings, len(f.names))
 						links.topology = topology
 						links.declare(t, d, active)
-						must(t, links.run(func(ctx context.Context, i int, n Network) error {
+						must(t, links.run(func(ctx context.Context, i int, n joint.Network) error {
 							p := f.party(i, n, newVault())
 							p.Opened = learned.opened(i)
 							_, err := Train(ctx, p)

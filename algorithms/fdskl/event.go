@@ -2,63 +2,23 @@ package fdskl
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
-	"github.com/hanse-project/hanse/algorithms/parameters"
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // mostClassName is the longest name of a class that a job says, in bytes.
 const mostClassName = 256
-
-// ClassName is a class of a label as a job writes it: a text, or a number without quotes.
-type ClassName string
-
-// UnmarshalTOML reads a text, a number or a truth value.
-func (c *ClassName) UnmarshalTOML(value any) error {
-	switch v := value.(type) {
-	case string:
-		*c = ClassName(v)
-	case int64:
-		*c = ClassName(strconv.FormatInt(v, 10))
-	case float64:
-		*c = ClassName(strconv.FormatFloat(v, 'g', -1, 64))
-	case bool:
-		*c = ClassName(strconv.FormatBool(v))
-	default:
-		return fmt.Errorf("positive is of type %T, want a class of the label, as its column has it", v)
-	}
-	return nil
-}
-
-// Is reports whether the class is what a label calls so: the same text, or the same number however written.
-func (c ClassName) Is(name string) bool {
-	if string(c) == name {
-		return true
-	}
-	a, errA := strconv.ParseFloat(string(c), 64)
-	b, errB := strconv.ParseFloat(name, 64)
-	return errA == nil && errB == nil && a == b && parameters.IsFinite(a)
-}
-
-// In returns the class's place among those of a label, -1 where it is none of them.
-func (c ClassName) In(classes []string) int {
-	if at := slices.Index(classes, string(c)); at >= 0 {
-		return at
-	}
-	return slices.IndexFunc(classes, c.Is)
-}
 
 // validatePositive refuses a class that cannot be the event of the job.
 func (p Params) validatePositive() error {
 	switch {
 	case p.Positive == "":
 		return nil
-	case p.Target == Regression:
+	case p.Target == joint.Regression:
 		return fmt.Errorf("positive is %.60q and target %q: numbers have no event; leave one of the two out", p.Positive,
-			Regression)
+			joint.Regression)
 	case p.Classes > 2:
 		return fmt.Errorf("positive is %.60q with %d classes: it says which of two is the event; leave it out", p.Positive,
 			p.Classes)

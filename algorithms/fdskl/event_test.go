@@ -4,13 +4,15 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // TestPositiveOfJobs reads the event as jobs write it, and refuses it where there are not two classes.
 func TestPositiveOfJobs(t *testing.T) {
 	const roles = "active = [\"bank\"]\nlabel = \"y\"\n"
 	parties := []string{"bank", "insurer", "telco"}
-	for text, want := range map[string]ClassName{
+	for text, want := range map[string]joint.ClassName{
 		"positive = \"bad\"\n": "bad", "positive = 1\n": "1", "positive = -1\nclasses = 2\n": "-1", "positive = 1.0\n": "1",
 		"positive = \"+1\"\n": "+1", "positive = true\n": "true", "": "",
 	} {
@@ -43,7 +45,7 @@ func TestWhoChoosesTheEvent(t *testing.T) {
 		{Params{Active: []string{"bank"}}, true},
 		{Params{Active: []string{"bank", "telco"}}, false},
 		{Params{Active: []string{"bank"}, Classes: 3}, false},
-		{Params{Active: []string{"bank"}, Target: Regression}, false},
+		{Params{Active: []string{"bank"}, Target: joint.Regression}, false},
 		{Params{Active: []string{"bank"}, Positive: "bad"}, false},
 		{Params{Active: []string{"bank"}, BinParams: BinParams{Bins: 5, Points: "bank", ZScores: "bank"}}, true},
 		{Params{Active: []string{"bank"}, BinParams: BinParams{Bins: 5, Points: ToOwners}}, false},
@@ -58,7 +60,7 @@ func TestWhoChoosesTheEvent(t *testing.T) {
 // TestClassesHoweverWritten finds a class of a label by its text, or its number.
 func TestClassesHoweverWritten(t *testing.T) {
 	for _, c := range []struct {
-		written ClassName
+		written joint.ClassName
 		classes []string
 		want    int
 	}{
@@ -84,7 +86,7 @@ func TestADescriptionKeepsTheEvent(t *testing.T) {
 	} {
 		wantError(t, description{Scale: 1, Classes: c.classes}.validate(p), c.want)
 	}
-	for _, positive := range []ClassName{"0", "1", "bad"} {
+	for _, positive := range []joint.ClassName{"0", "1", "bad"} {
 		p.Positive = positive
 		if err := blankDescription(p).validate(p); err != nil {
 			t.Errorf("the description by which messages are counted: %v", err)

@@ -38,7 +38,7 @@ func (t *trainer) fixed(ctx context.Context) (*Model, error) {
 	}
 	switch {
 	case len(t.actives) > 1:
-		return m, t.solver.descend(ctx, m, &joint{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))})
+		return m, t.solver.descend(ctx, m, &split{trainer: t, held: held, root: math.Sqrt(float64(t.Params.Features))})
 	case t.rank < 0:
 		return m, nil
 	case t.loss == kernel.Square:

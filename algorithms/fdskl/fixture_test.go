@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -20,7 +21,7 @@ type fixture struct {
 	rows    int
 	columns [][]kernel.Column // by party
 	parts   []Part            // by party
-	labels  []*Labels         // by party; nil where passive
+	labels  []*joint.Labels   // by party; nil where passive
 	workers int
 }
 
@@ -85,8 +86,8 @@ func newPart(t testing.TB, name string, columns []kernel.Column) Part {
 }
 
 // testLabels makes labels from the signal.
-func testLabels(p Params, signal []float64) *Labels {
-	l := &Labels{Values: make([]float64, len(signal))}
+func testLabels(p Params, signal []float64) *joint.Labels {
+	l := &joint.Labels{Values: make([]float64, len(signal))}
 	if p.Scores() > 1 { // classes of about the same size, of what lies between which bounds
 		order := slices.Sorted(slices.Values(signal))
 		for k := range p.Classes {
@@ -98,7 +99,7 @@ func testLabels(p Params, signal []float64) *Labels {
 		}
 		return l
 	}
-	if p.Target == Regression {
+	if p.Target == joint.Regression {
 		for j, s := range signal {
 			l.Values[j] = 100 + 7*s
 		}
@@ -115,7 +116,7 @@ func testLabels(p Params, signal []float64) *Labels {
 func (f *fixture) splitLabels() {
 	whole := f.labels[0]
 	for i := range f.params.Active {
-		l := &Labels{Values: slices.Clone(whole.Values), Classes: whole.Classes}
+		l := &joint.Labels{Values: slices.Clone(whole.Values), Classes: whole.Classes}
 		for j := range l.Values {
 			if j%len(f.params.Active) != i {
 				l.Values[j] = math.NaN()
@@ -126,7 +127,7 @@ func (f *fixture) splitLabels() {
 }
 
 // party returns party i, ready to train.
-func (f *fixture) party(i int, n Network, v Vault) *Party {
+func (f *fixture) party(i int, n joint.Network, v joint.Vault) *Party {
 	return &Party{
 		Self: i, Names: f.names, Params: f.params, Privacy: f.privacy, Parts: []Part{f.parts[i]}, Rows: f.rows,
 		Labels: f.labels[i], Network: n, Vault: v, Workers: f.workers,
@@ -138,7 +139,7 @@ func (f *fixture) pooled() *Party {
 	p := f.party(0, Solo{}, newVault())
 	p.Names, p.Parts, p.Privacy = []string{"pooled"}, f.parts, Masked
 	p.Params.Active = p.Names
-	labels := &Labels{Values: slices.Clone(f.labels[0].Values), Classes: f.labels[0].Classes}
+	labels := &joint.Labels{Values: slices.Clone(f.labels[0].Values), Classes: f.labels[0].Classes}
 	for _, l := range f.labels {
 		for j := range labels.Values {
 			if l != nil && math.IsNaN(labels.Values[j]) {
@@ -166,7 +167,7 @@ func (f *fixture) train(t testing.TB) []*Model {
 func (f *fixture) trainIn(t testing.TB, links *federation) []*Model {
 	t.Helper()
 	models := make([]*Model, len(f.names))
-	must(t, links.run(func(ctx context.Context, i int, n Network) (err error) {
+	must(t, links.run(func(ctx context.Context, i int, n joint.Network) (err error) {
 		models[i], err = Train(ctx, f.party(i, n, newVault()))
 		return err
 	}))
@@ -188,7 +189,7 @@ func (f *fixture) permuted(order []int) *fixture {
 // memory is a Memory that dies at a given write: the write fails and is lost, or it
 // fails and is there all the same.
 type memory struct {
-	*Memory
+	*joint.Memory
 	writes int
 	dieAt  int // 0: never
 	stored bool
@@ -196,7 +197,7 @@ type memory struct {
 
 // newVault returns an empty vault that does not fail.
 func newVault() *memory {
-	return &memory{Memory: NewMemory()}
+	return &memory{Memory: joint.NewMemory()}
 }
 
 // errDead is what a dying vault says.

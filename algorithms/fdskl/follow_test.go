@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/keys"
@@ -109,7 +110,7 @@ func TestFollowerFindsEveryAngle(t *testing.T) {
 				o := &observer{follower: Follow(f.outline()), angles: make(map[trace.Angle]float64)}
 				defer o.follower.Close()
 				links.recorder = o
-				errs := links.run(func(ctx context.Context, i int, n Network) error {
+				errs := links.run(func(ctx context.Context, i int, n joint.Network) error {
 					_, err := Train(ctx, f.party(i, n, newVault()))
 					return err
 				})
@@ -140,7 +141,7 @@ func TestFollowerFindsEveryAngleOfAPrediction(t *testing.T) {
 					defer o.follower.Close()
 					links := f.federation(t)
 					links.recorder = o
-					must(t, links.run(func(ctx context.Context, i int, n Network) error {
+					must(t, links.run(func(ctx context.Context, i int, n joint.Network) error {
 						s, err := NewScorer(Scoring{Self: i, Receiver: 3, Models: models[i : i+1], Network: n})
 						score := func(lo, hi int) {
 							if err == nil {

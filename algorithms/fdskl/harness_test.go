@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -28,7 +29,7 @@ type federation struct {
 }
 
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
-func (f *federation) declare(t testing.TB, d Disclosure, active int) {
+func (f *federation) declare(t testing.TB, d joint.Disclosure, active int) {
 	t.Helper()
 	job := contract.Job{Privacy: f.privacy, Topology: f.topology.String()}
 	f.contract = f.Agree(t, job, active, nil, d.Operations)
@@ -41,7 +42,7 @@ func newFederation(t testing.TB, names []string, privacy string) *federation {
 }
 
 // run opens a session at every party, runs part in it, and returns each party's error.
-func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
+func (f *federation) run(part func(ctx context.Context, i int, n joint.Network) error) []error {
 	f.session++
 	meeting := testnet.Meeting{Number: f.session, Contract: f.contract, Config: f.configure}
 	if f.contract == nil {
@@ -70,7 +71,7 @@ func (f *federation) configure(i int, c *protocol.SessionConfig) {
 }
 
 // network views a session by the federation's privacy mode.
-func (f *federation) network(s *protocol.Session) (Network, error) {
+func (f *federation) network(s *protocol.Session) (joint.Network, error) {
 	n := &sessionNetwork{session: s, topology: f.topology, contract: f.contract}
 	if f.privacy == Published {
 		return n, nil
@@ -102,7 +103,7 @@ func (n *sessionNetwork) SumReals(ctx context.Context, kind string, root int, v 
 	if n.masked == nil {
 		return secagg.SumPublished(ctx, n.session, kind, contract.PlanFor(n.topology, n.session.Parties(), root), v)
 	}
-	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: RealBound}, v)
+	return n.masked.SumFixed(ctx, kind, root, secagg.Fixed{Bits: realBits, Bound: joint.RealBound}, v)
 }
 
 func (n *sessionNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
@@ -135,7 +136,7 @@ var errCut = errors.New("cut")
 
 // failingNetwork fails at one operation; at 0 it never does.
 type failingNetwork struct {
-	Network
+	joint.Network
 	at    int
 	count int
 }

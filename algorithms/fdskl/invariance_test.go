@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -19,11 +20,11 @@ func jobs() map[string]Params {
 			Kernel: "matern52"},
 		"fixed, smooth hinge": {Loss: "smooth-hinge", Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15,
 			Sigma: 1, Kernel: "laplace"},
-		"fixed, regression":           {Target: Regression, Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15},
+		"fixed, regression":           {Target: joint.Regression, Features: 30, Lambda: 1e-3, Seed: "s", Iterations: 15},
 		"doubly stochastic, logistic": {Schedule: DoublyStochastic, Iterations: 12, Batch: 8, BlockFeatures: 4, Seed: "s"},
 		"doubly stochastic, hinge": {Schedule: DoublyStochastic, Loss: "smooth-hinge", Iterations: 12, Batch: 8,
 			BlockFeatures: 4, Seed: "s"},
-		"doubly stochastic, square": {Schedule: DoublyStochastic, Target: Regression, Iterations: 12, Batch: 8,
+		"doubly stochastic, square": {Schedule: DoublyStochastic, Target: joint.Regression, Iterations: 12, Batch: 8,
 			BlockFeatures: 4, Step: 0.3, Seed: "s"},
 		"doubly stochastic, few rows": {Schedule: DoublyStochastic, Iterations: 7, Batch: 1000, BlockFeatures: 3,
 			Step: 0.3, Seed: "s"},
@@ -130,7 +131,7 @@ func TestMedianOfEqualRows(t *testing.T) {
 	f := &fixture{params: Params{Active: []string{"p"}, Label: "y", Loss: "square", Features: 2,
 		Seed: "s"}.WithDefaults(), rows: 400, workers: 1}
 	f.parts = []Part{part}
-	f.labels = []*Labels{testLabels(f.params, append([]float64{-1}, make([]float64, 399)...))}
+	f.labels = []*joint.Labels{testLabels(f.params, append([]float64{-1}, make([]float64, 399)...))}
 	m, err := Train(context.Background(), f.pooled())
 	if err != nil || m.Sigma != 1 {
 		t.Errorf("sigma is %v, error %v", m.Sigma, err)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -103,7 +104,7 @@ func squaredDistance(m *kernel.Matrix, i, j int) float64 {
 // onGrid rounds a squared distance to a multiple of 2^-20, at most RealBound: totals of such
 // numbers are exact, so that sigma does not depend on who owns which part.
 func onGrid(v float64) float64 {
-	return min(math.RoundToEven(v*(1<<20))/(1<<20), RealBound)
+	return min(math.RoundToEven(v*(1<<20))/(1<<20), joint.RealBound)
 }
 
 // samplePairs draws pairs of different rows from the public seed, the same at every party.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -55,8 +56,8 @@ type Model struct {
 	TrainError float64            `cbor:"18,keyasint"` // at the leader: share of wrong labels, or RMSE
 	Iterations int                `cbor:"19,keyasint"`
 	// 20 was what empty cells of the training table were given, which the normaliser knows.
-	Shares  *Shares  `cbor:"21,keyasint,omitempty"` // sealed: at the three that hold shares
-	Reading *Reading `cbor:"26,keyasint,omitempty"` // how the training table was read; nil: as any is
+	Shares  *Shares        `cbor:"21,keyasint,omitempty"` // sealed: at the three that hold shares
+	Reading *joint.Reading `cbor:"26,keyasint,omitempty"` // how the training table was read; nil: as any is
 
 	// Against holds the functions of three or more classes, in the order of Classes, each of which tells its own from all
 	// others: where it is, Alpha and Intercept are not. Nothing at a passive party; of a sealed model intercepts alone.
@@ -101,25 +102,6 @@ func (m *Model) NotConverged() string {
 		after = " after 1 iteration"
 	}
 	return NotConverged(m.ToGo, after, "a larger lambda or more iterations")
-}
-
-// Reading is how a party's table was read, as its owner chose: new rows and an audit are to read as the training did.
-// Zero fields were not chosen.
-type Reading struct {
-	ID          string            `cbor:"1,keyasint,omitempty"`  // the id column
-	Categorical []string          `cbor:"2,keyasint,omitempty"`  // columns that hold codes or texts
-	Missing     string            `cbor:"3,keyasint,omitempty"`  // what missing cells became
-	NA          []string          `cbor:"4,keyasint,omitempty"`  // what stands for a missing cell beside the empty one
-	NAChosen    bool              `cbor:"5,keyasint,omitempty"`  // NA was chosen, be it that nothing else does
-	Columns     []string          `cbor:"6,keyasint,omitempty"`  // the only columns that jobs may use
-	Ignore      []string          `cbor:"7,keyasint,omitempty"`  // columns that jobs may not use
-	Levels      string            `cbor:"8,keyasint,omitempty"`  // what becomes of levels that training never saw
-	Dates       string            `cbor:"9,keyasint,omitempty"`  // how dates are read that could be read in two ways
-	DateOrders  map[string]string `cbor:"10,keyasint,omitempty"` // which columns were dates, and how they were read
-	Delimiter   string            `cbor:"11,keyasint,omitempty"` // what separated the columns
-	Decimal     string            `cbor:"12,keyasint,omitempty"` // what stood before the decimals
-	Thousands   string            `cbor:"13,keyasint,omitempty"` // what stood between thousands
-	Units       []string          `cbor:"14,keyasint,omitempty"` // what was taken off numbers
 }
 
 // Coefficients are a party's part of one function: f = Alpha . phi + Intercept, over the features in Held: phi is

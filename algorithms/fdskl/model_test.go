@@ -13,6 +13,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -37,7 +38,7 @@ func goldenModel() *Model {
 		Columns: []string{"age", "city"}, Held: []Run{{First: 0, Count: 4}}, Alpha: []float64{0.1, -2, 1e-9, 3},
 		Intercept: 0.25,
 		Scale:     1, Classes: []string{"paid", "default"}, Objective: math.NaN(), TrainError: 0.125, Iterations: 17,
-		Reading: &Reading{Missing: "median", NA: []string{"-"}, NAChosen: true,
+		Reading: &joint.Reading{Missing: "median", NA: []string{"-"}, NAChosen: true,
 			DateOrders: map[string]string{"since": "iso"}},
 	}
 }
@@ -179,7 +180,7 @@ func TestBadModels(t *testing.T) {
 			"on, of 4, are out of range or order"},
 		{func(m *Model) { m.Held = []Run{{1, 1}, {0, 2}} }, "model part: 2 features from number 0 on, of 4, are out of " +
 			"range or order"},
-		{func(m *Model) { m.Params.Target, m.Params.Loss = Regression, "square" }, `model part: classes ["paid" "default"] of a regression target, want none`},
+		{func(m *Model) { m.Params.Target, m.Params.Loss = joint.Regression, "square" }, `model part: classes ["paid" "default"] of a regression target, want none`},
 	} {
 		m := goldenModel()
 		c.spoil(m)

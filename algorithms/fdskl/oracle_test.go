@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -194,7 +195,7 @@ func stochasticJob(loss string, batch, block, iterations int, step float64) Para
 	p := Params{Schedule: DoublyStochastic, Loss: loss, Sigma: 1.5, Lambda: 1e-3, Seed: "oracle", Batch: batch,
 		BlockFeatures: block, Iterations: iterations, Step: step}
 	if loss == "square" {
-		p.Target = Classification
+		p.Target = joint.Classification
 	}
 	return p
 }
@@ -235,7 +236,7 @@ func TestPublishedBlocksEqualCentralised(t *testing.T) {
 // TestPublishedRegressionEqualsCentralised has a target that is standardised.
 func TestPublishedRegressionEqualsCentralised(t *testing.T) {
 	p := stochasticJob("square", 3, 2, 60, 0.2)
-	p.Target = Regression
+	p.Target = joint.Regression
 	f := newFixture(t, 3, 30, 2, p)
 	f.privacy = Published
 	models := f.train(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/keys"
@@ -21,12 +22,6 @@ const (
 	Published = keys.PrivacyPublished
 	Masked    = keys.PrivacyMasked
 	Sealed    = keys.PrivacySealed
-)
-
-// The targets.
-const (
-	Classification = "classification"
-	Regression     = "regression"
 )
 
 // Limits of a job's numbers.
@@ -69,7 +64,7 @@ type Params struct {
 	// is told from all others by a function of its own, over the same features.
 	Classes int `toml:"classes,omitzero" cbor:",omitempty"`
 	// Positive is which of two classes is the event, +1. Empty: the later in the order is +1; see Model.Turned.
-	Positive ClassName `toml:"positive,omitempty" cbor:",omitempty"`
+	Positive joint.ClassName `toml:"positive,omitempty" cbor:",omitempty"`
 
 	// sealed: the second of the three that hold shares; the first is the active party
 	Keeper string `toml:"keeper,omitempty" cbor:",omitempty"`
@@ -106,12 +101,12 @@ func (p Params) WithDefaults() Params {
 	if p.Binned() {
 		return p.binDefaults()
 	}
-	p.Target = cmp.Or(p.Target, Classification)
+	p.Target = cmp.Or(p.Target, joint.Classification)
 	p.Schedule = cmp.Or(p.Schedule, Fixed)
 	p.Kernel = cmp.Or(p.Kernel, "gaussian")
 	p.Scale = cmp.Or(p.Scale, "auto")
 	p.Constant = cmp.Or(p.Constant, "drop")
-	if p.Target == Regression || p.Scores() > 1 {
+	if p.Target == joint.Regression || p.Scores() > 1 {
 		p.Loss = cmp.Or(p.Loss, "square")
 	}
 	p.Loss = cmp.Or(p.Loss, "logistic")
@@ -151,7 +146,7 @@ func (p Params) Scores() int { return max(1, p.Classes) }
 
 // ClassCount returns how many classes the target has, 0 for a regression.
 func (p Params) ClassCount() int {
-	if p.Target == Regression {
+	if p.Target == joint.Regression {
 		return 0
 	}
 	return max(2, p.Classes)
@@ -159,7 +154,7 @@ func (p Params) ClassCount() int {
 
 // TargetKind says in words what the label is taken for.
 func (p Params) TargetKind() string {
-	if p.Target == Regression {
+	if p.Target == joint.Regression {
 		return "numbers"
 	}
 	return fmt.Sprintf("%d classes", p.ClassCount())

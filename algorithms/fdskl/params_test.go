@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // TestBadParameters has every way to write a job's parameters wrongly.
@@ -77,16 +79,16 @@ func TestDefaults(t *testing.T) {
 		text string
 		want Params
 	}{
-		{"", Params{Target: Classification, Schedule: Fixed, Loss: "logistic", Features: 1024, Iterations: 300}},
-		{"target = \"regression\"\nfeatures = 8", Params{Target: Regression, Schedule: Fixed, Loss: "square", Features: 8,
+		{"", Params{Target: joint.Classification, Schedule: Fixed, Loss: "logistic", Features: 1024, Iterations: 300}},
+		{"target = \"regression\"\nfeatures = 8", Params{Target: "regression", Schedule: Fixed, Loss: "square", Features: 8,
 			Iterations: 300}},
-		{"schedule = \"doubly-stochastic\"", Params{Target: Classification, Schedule: DoublyStochastic, Loss: "logistic",
+		{"schedule = \"doubly-stochastic\"", Params{Target: "classification", Schedule: DoublyStochastic, Loss: "logistic",
 			Features: 3200, Iterations: 200, Batch: 64, BlockFeatures: 16, Step: 1}},
 		{"schedule = \"doubly-stochastic\"\nfeatures = 100\nbatch = 2",
-			Params{Target: Classification, Schedule: DoublyStochastic, Loss: "logistic", Features: 112, Iterations: 7,
+			Params{Target: joint.Classification, Schedule: DoublyStochastic, Loss: "logistic", Features: 112, Iterations: 7,
 				Batch: 2, BlockFeatures: 16, Step: 1}},
 		{"schedule = \"doubly-stochastic\"\nfeatures = 30\niterations = 10\nblock_features = 3",
-			Params{Target: Classification, Schedule: DoublyStochastic, Loss: "logistic", Features: 30, Iterations: 10,
+			Params{Target: joint.Classification, Schedule: DoublyStochastic, Loss: "logistic", Features: 30, Iterations: 10,
 				Batch: 64, BlockFeatures: 3, Step: 1}},
 	} {
 		got, err := ParseParams([]byte("active = [\"a\"]\nlabel = \"y\"\n"+c.text), []string{"a", "b"})

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 )
@@ -20,31 +21,6 @@ type Part struct {
 	Phase      PhaseSeed
 }
 
-// Labels is what an active party knows of the target.
-type Labels struct {
-	// Values are, per row, -1 or +1 of two classes, of three or more the class's place in Classes, or a real number; NaN
-	// where the party has no label.
-	Values  []float64
-	Classes []string // names of the classes, of two those of -1 and +1; none for a regression
-}
-
-// Vault keeps what a killed party needs; package vault implements it on a disk.
-type Vault interface {
-	Load(name string) ([]byte, error) // nil when there is none
-	Save(name string, data []byte) error
-	Append(name string, record []byte) error
-	Records(name string, most int, each func(record []byte) error) (int, error)
-	Remove(name string) error
-}
-
-// Progress tells how far a party is.
-type Progress struct {
-	Step   string
-	Done   int
-	Total  int
-	Metric float64 // objective or running loss; NaN when there is none
-}
-
 // Party is one party's part of a training.
 type Party struct {
 	Self    int
@@ -53,13 +29,13 @@ type Party struct {
 	Privacy string   // Published or Masked
 	Parts   []Part
 	Rows    int
-	Labels  *Labels // nil at a passive party
-	Network Network
-	Vault   Vault
+	Labels  *joint.Labels // nil at a passive party
+	Network joint.Network
+	Vault   joint.Vault
 	Workers int // goroutines for arithmetic; 0 means all cores
 
 	// Report is called with the party's progress, Opened with what it learned; both may be nil.
-	Report func(Progress)
+	Report func(joint.Progress)
 	Opened func(kind string, count int64)
 	// Scored is called with the finished model's scores of the training rows, as the solver sees them, where one party
 	// alone has the labels and the fixed schedule's angles: it has these scores anyway. It may be nil.
@@ -169,7 +145,7 @@ func (t *setting) check() error {
 					return fmt.Errorf("%s: the label of row %d is class number %v, want a whole number from 0 below %d", self, j+1,
 						y, n)
 				}
-			case math.IsInf(y, 0) || t.Params.Target != Regression && y != 1 && y != -1:
+			case math.IsInf(y, 0) || t.Params.Target != joint.Regression && y != 1 && y != -1:
 				return fmt.Errorf("%s: the label of row %d is %v, want -1 or 1 for classes and a finite number "+
 					"for a regression", self, j+1, y)
 			}
@@ -204,7 +180,7 @@ func (t *setting) leader() int { return t.actives[0] }
 // report tells the progress, if anybody listens.
 func (t *setting) report(step string, done, total int, metric float64) {
 	if t.Report != nil {
-		t.Report(Progress{Step: step, Done: done, Total: total, Metric: metric})
+		t.Report(joint.Progress{Step: step, Done: done, Total: total, Metric: metric})
 	}
 }
 

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
-
-// ScoreRows is how many rows are scored at a time in a prediction of a whole table: several blocks of a sealed job with
-// many features, and one with few, of which a block has at most so many rows.
-const ScoreRows = 4080
 
 // Scorer is one party's part of a joint prediction: it holds the party's model part and the
 // network of a session.
@@ -25,7 +22,7 @@ type Scoring struct {
 	Self     int
 	Receiver int      // the party that the scores open to
 	Models   []*Model // one part; the pooled computation has all
-	Network  Network
+	Network  joint.Network
 	Workers  int
 	Opened   func(kind string, count int64)
 
@@ -164,14 +161,14 @@ func TestError(scores, labels []float64, m *Model) float64 {
 		switch {
 		case math.IsNaN(y):
 			continue
-		case m.Params.Target == Regression:
+		case m.Params.Target == joint.Regression:
 			wrong += (m.Unit(scores[j]) - y) * (m.Unit(scores[j]) - y)
 		case (scores[j] > 0) != (y > 0):
 			wrong++
 		}
 		n++
 	}
-	if m.Params.Target == Regression {
+	if m.Params.Target == joint.Regression {
 		return math.Sqrt(wrong / n)
 	}
 	return wrong / n

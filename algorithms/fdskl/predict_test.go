@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -34,7 +35,7 @@ func (f *fixture) predict(t *testing.T, links *federation, models []*Model, rows
 	t.Helper()
 	var scores []float64
 	learned := make(openings, len(f.names))
-	must(t, links.run(func(ctx context.Context, i int, n Network) error {
+	must(t, links.run(func(ctx context.Context, i int, n joint.Network) error {
 		s, err := NewScorer(Scoring{Self: i, Receiver: receiver, Models: models[i : i+1], Network: n, Workers: 2,
 			Opened: learned.opened(i)})
 		if err != nil {
@@ -191,14 +192,14 @@ func TestScorerWantsItsCoefficients(t *testing.T) {
 
 // TestUnits has scores in the target's units, and errors in them.
 func TestUnits(t *testing.T) {
-	m := &Model{Params: Params{Target: Regression}, Mean: 100, Scale: 5}
+	m := &Model{Params: Params{Target: joint.Regression}, Mean: 100, Scale: 5}
 	if got := m.Unit(-2); got != 90 {
 		t.Errorf("a score of -2 is %v", got)
 	}
 	if got := TestError([]float64{0, 1, 7}, []float64{103, 109, math.NaN()}, m); got != math.Sqrt((9+16)/2.0) {
 		t.Errorf("root mean square error %v", got)
 	}
-	m.Params.Target = Classification
+	m.Params.Target = joint.Classification
 	if got := TestError([]float64{0.5, -1, 3, 0}, []float64{1, 1, math.NaN(), -1}, m); got != 1.0/3 {
 		t.Errorf("test error %v", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -64,7 +65,7 @@ func TestMaskedAngles(t *testing.T) {
 	f.params.BlockFeatures = 1 // for the oracle alone
 	o := newOracle(f)
 	turns := make([]uint16, f.rows*f.params.Angles())
-	must(t, f.federation(t).run(func(ctx context.Context, i int, n Network) error {
+	must(t, f.federation(t).run(func(ctx context.Context, i int, n joint.Network) error {
 		tr, err := newTrainer(f.party(i, n, newVault()))
 		if err != nil {
 			return err

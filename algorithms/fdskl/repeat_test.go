@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -60,7 +61,7 @@ func (f *fixture) repeated(t *testing.T, who, at int) (*addends, []*Model) {
 	for cut := at; ; cut += at {
 		models := make([]*Model, len(f.names))
 		f.workers = 1 + cut%3 // another machine may have other processors
-		err := errors.Join(links.run(func(ctx context.Context, i int, n Network) (err error) {
+		err := errors.Join(links.run(func(ctx context.Context, i int, n joint.Network) (err error) {
 			network := &noting{failingNetwork: &failingNetwork{Network: n}, addends: seen, party: i}
 			if i == who {
 				network.at = cut
@@ -119,7 +120,7 @@ func (f *fixture) wantSameScores(t *testing.T, models []*Model) {
 	for range 2 {
 		seen := &addends{seen: make(map[string]bool)}
 		links := f.federation(t)
-		must(t, links.run(func(ctx context.Context, i int, n Network) error {
+		must(t, links.run(func(ctx context.Context, i int, n joint.Network) error {
 			network := &noting{failingNetwork: &failingNetwork{Network: n}, addends: seen, party: i}
 			s, err := NewScorer(Scoring{Self: i, Receiver: 2, Models: models[i : i+1], Network: network, Workers: 1 + len(all)})
 			if err == nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 )
 
@@ -30,7 +31,7 @@ type life struct {
 // of operations.
 func (r *resumption) run(vaults []*memory, l life) (parts []string, operations []int, err error) {
 	parts, operations = make([]string, len(r.names)), make([]int, len(r.names))
-	errs := r.links.run(func(ctx context.Context, i int, n Network) error {
+	errs := r.links.run(func(ctx context.Context, i int, n joint.Network) error {
 		network := &failingNetwork{Network: n}
 		vaults[i].writes, vaults[i].dieAt, vaults[i].stored = 0, 0, l.stored
 		if i == l.party {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -21,9 +22,9 @@ type ShardScoring struct {
 	Model    *Model
 	Rows     int              // of the shard
 	Matrices []*kernel.Matrix // these rows of this party; one table
-	Network  Network
+	Network  joint.Network
 	Workers  int                            // goroutines for arithmetic, 0 for all cores
-	Report   func(Progress)                 // may be nil
+	Report   func(joint.Progress)           // may be nil
 	Opened   func(kind string, count int64) // may be nil; see Party
 
 	batch int // rows that are scored at a time; 0: ScoreRows
@@ -52,7 +53,7 @@ func ScoreShard(ctx context.Context, p ShardScoring) ([]float64, error) {
 	s.Report = p.Report
 	batch := p.batch
 	if batch == 0 {
-		batch = ScoreRows
+		batch = joint.ScoreRows
 	}
 	var scores []float64
 	for lo := 0; lo < p.Rows; lo += batch {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -32,7 +33,7 @@ func (f *fixture) predictInShards(t *testing.T, models []*Model, rows []*kernel.
 		}
 		net := f.federation(t)
 		net.declare(t, d, len(f.params.Active))
-		must(t, net.run(func(ctx context.Context, i int, n Network) error {
+		must(t, net.run(func(ctx context.Context, i int, n joint.Network) error {
 			got, err := ScoreShard(ctx, ShardScoring{Self: i, Receiver: receiver, Model: models[i], Rows: shard.Rows(),
 				Matrices: []*kernel.Matrix{rows[i].Cut(shard.Lo, shard.Hi)}, Network: n, Workers: 2, batch: batch,
 				Opened: func(kind string, n int64) { learned[i][kind] += n }})

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -197,9 +198,9 @@ type Summing struct {
 	Shard    Shard
 	Matrices []*kernel.Matrix // the shard's rows of this party; one table
 	Labels   []float64        // at the label holder; see Begun.Of
-	Network  Network
+	Network  joint.Network
 	Workers  int                            // goroutines for arithmetic, 0 for all cores
-	Report   func(Progress)                 // may be nil
+	Report   func(joint.Progress)           // may be nil
 	Opened   func(kind string, count int64) // may be nil; see Party
 
 	blockBytes int
@@ -258,8 +259,8 @@ func (p Summing) summer() (*trainer, error) {
 		party.Parts = []Part{{Owner: m.Owner, Normaliser: m.Normaliser, Rows: p.Matrices[0], Phase: m.Phase}}
 	}
 	if p.Labels != nil {
-		party.Labels = &Labels{Values: p.Labels}
-		if m.Params.Target != Regression {
+		party.Labels = &joint.Labels{Values: p.Labels}
+		if m.Params.Target != joint.Regression {
 			party.Labels.Classes = m.Classes
 		}
 	}
@@ -343,7 +344,7 @@ func (t *solver) judgeSums(m *Model, e *equations, lambda float64) {
 		ridge := kernel.Ridge{Alpha: f.Alpha, Intercept: f.Intercept}
 		loss := e.all.SquaredErrors(k, &ridge, t.squares(k, nil), t.Workers) / n
 		m.Objective += loss + lambda/2*float64(t.Params.Features)*norm
-		if t.Params.Target == Regression {
+		if t.Params.Target == joint.Regression {
 			m.TrainError = t.target.Scale * math.Sqrt(loss)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -58,7 +59,7 @@ func (s *sharding) note(i int) func(string, int64) {
 // sum makes the sums of a shard with all parties, each of which has got its part of what has begun as bytes.
 func (s *sharding) sum(t testing.TB, at int, begun []*Begun) ([]Sums, error) {
 	sums := make([]Sums, len(s.names))
-	for i, err := range s.nets[at].run(func(ctx context.Context, i int, n Network) error {
+	for i, err := range s.nets[at].run(func(ctx context.Context, i int, n joint.Network) error {
 		shard := s.shards[at]
 		data, err := begun[i].Model.Encode()
 		if err != nil {
@@ -124,7 +125,7 @@ func (s *sharding) train(t testing.TB, change func(sums [][]Sums)) ([]*Model, []
 		}
 	}()
 	models := make([]*Model, len(s.names))
-	errs := node.run(func(ctx context.Context, i int, n Network) (err error) {
+	errs := node.run(func(ctx context.Context, i int, n joint.Network) (err error) {
 		p := s.party(i, n, s.vaults[i])
 		p.Opened = s.note(i)
 		p.Scored = func([]float64) { t.Error("scores of a training in shards") }
@@ -160,9 +161,9 @@ func TestShardsTrainTheSameModel(t *testing.T) {
 		"two classes":                {Loss: "square", Features: 30, Lambda: 1e-4, Iterations: 15},
 		"a given width":              {Loss: "square", Features: 30, Lambda: 1e-4, Sigma: 1.5, Kernel: "laplace"},
 		"three classes":              {Features: 24, Classes: 3, Lambda: 1e-3},
-		"regression":                 {Target: Regression, Features: 30, Lambda: 1e-3},
+		"regression":                 {Target: joint.Regression, Features: 30, Lambda: 1e-3},
 		"two classes, lambda chosen": {Loss: "square", Features: 30},
-		"regression, lambda chosen":  {Target: Regression, Features: 30},
+		"regression, lambda chosen":  {Target: joint.Regression, Features: 30},
 		"four classes, the same":     {Features: 24, Classes: 4, Loss: "square"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +189,7 @@ func TestShardsTrainTheSameModel(t *testing.T) {
 					t.Errorf("%d shards: the objective is %v, want about %v", n, a, b)
 				}
 				a, b := got[0].TrainError, want[0].TrainError
-				if p.Target == Regression && !(math.Abs(a-b) < 1e-3*b) || p.Target != Regression && !math.IsNaN(a) {
+				if p.Target == joint.Regression && !(math.Abs(a-b) < 1e-3*b) || p.Target != joint.Regression && !math.IsNaN(a) {
 					t.Errorf("%d shards: the training error is %v, without shards %v", n, a, b)
 				}
 			}
@@ -198,13 +199,13 @@ func TestShardsTrainTheSameModel(t *testing.T) {
 
 // TestSumsDoNotDependOnTheCut: for any cut, at any block, of rows of any job, the shards' sums are those of one shard.
 func TestSumsDoNotDependOnTheCut(t *testing.T) {
-	fixtures := []*fixture{newFixture(t, 2, 60, 1, Params{Target: Regression, Features: 8, Sigma: 1}),
+	fixtures := []*fixture{newFixture(t, 2, 60, 1, Params{Target: joint.Regression, Features: 8, Sigma: 1}),
 		newFixture(t, 3, 60, 1, Params{Classes: 3, Features: 6, Loss: "square", Sigma: 1, Lambda: 1})}
 	rapid.Check(t, func(rt *rapid.T) {
 		f := rapid.SampledFrom(fixtures).Draw(rt, "job")
 		labels := f.labels[0].Values
-		if f.params.Target == Regression {
-			labels = describe(Regression, f.labels[0]).standardised(labels)
+		if f.params.Target == joint.Regression {
+			labels = describe(joint.Regression, f.labels[0]).standardised(labels)
 		}
 		sum := func(s Shard, blockBytes, workers int) Sums {
 			p := f.pooled()
@@ -466,7 +467,7 @@ func TestFollowerFindsEveryAngleOfAShard(t *testing.T) {
 	o := &observer{follower: Follow(outline), angles: make(map[trace.Angle]float64)}
 	defer o.follower.Close()
 	links.recorder = o
-	errs := links.run(func(ctx context.Context, i int, n Network) error {
+	errs := links.run(func(ctx context.Context, i int, n joint.Network) error {
 		m := &Model{Names: f.names, Params: f.params, Privacy: Masked, Sigma: 1, Owner: f.parts[i].Owner,
 			Phase: f.parts[i].Phase, Normaliser: f.parts[i].Normaliser, Classes: f.labels[0].Classes}
 		p := Summing{Self: i, Begun: m, Rows: f.rows, Shard: shard, Network: n,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -86,7 +87,7 @@ func TestForgedBroadcastsStopATraining(t *testing.T) {
 				for _, id := range links.IDs {
 					taps = append(taps, links.Tap(id))
 				}
-				errs := links.run(func(ctx context.Context, i int, n Network) error {
+				errs := links.run(func(ctx context.Context, i int, n joint.Network) error {
 					_, err := Train(ctx, f.party(i, n, newVault()))
 					return err
 				})

@@ -3,6 +3,7 @@ package fdskl
 import (
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -137,13 +138,13 @@ func (t *solver) lossOf(scores []float64) (loss, wrong float64) {
 		}
 		n++
 		loss += t.loss.Value(scores[j], y)
-		if t.Params.Target == Regression {
+		if t.Params.Target == joint.Regression {
 			wrong += (scores[j] - y) * (scores[j] - y)
 		} else if (scores[j] > 0) != (y > 0) {
 			wrong++
 		}
 	}
-	if t.Params.Target == Regression {
+	if t.Params.Target == joint.Regression {
 		return loss / n, t.target.Scale * math.Sqrt(wrong/n)
 	}
 	return loss / n, wrong / n

@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
@@ -75,12 +77,12 @@ func (t *trainer) agreeOnTarget(ctx context.Context) error {
 	if t.rank < 0 {
 		return nil
 	}
-	if t.Params.Target != Regression && !slices.Equal(t.Labels.Classes, t.target.Classes) {
+	if t.Params.Target != joint.Regression && !slices.Equal(t.Labels.Classes, t.target.Classes) {
 		return fmt.Errorf("the classes of label %q are %q at %s, but %q at %s", t.Params.Label, t.Labels.Classes,
 			t.Names[t.Self], t.target.Classes, t.Names[t.leader()])
 	}
 	t.target.values = t.Labels.Values // two classes are what the solver sees
-	if t.Params.Target == Regression || t.Params.Scores() > 1 {
+	if t.Params.Target == joint.Regression || t.Params.Scores() > 1 {
 		t.target.values = t.target.standardised(t.Labels.Values)
 	}
 	if t.Params.Scores() > 1 {
@@ -90,8 +92,8 @@ func (t *trainer) agreeOnTarget(ctx context.Context) error {
 }
 
 // describe takes the classes, or for a regression mean and deviation, from labels.
-func describe(kind string, l *Labels) description {
-	if kind != Regression {
+func describe(kind string, l *joint.Labels) description {
+	if kind != joint.Regression {
 		return description{Scale: 1, Classes: l.Classes}
 	}
 	var n, sum, squares float64
@@ -179,7 +181,7 @@ func (p Params) targetCount() int { return max(2, p.ClassCount()) }
 
 // targetKind names what every party learns of the target.
 func (p Params) targetKind() string {
-	if p.Target == Regression {
+	if p.Target == joint.Regression {
 		return "target moments"
 	}
 	return "class names"

@@ -207,7 +207,7 @@ func (c *tracer) bound(k int) {
 
 // solver counts the most that a run of the solver asks of the others: any active party may own the labels of all rows.
 // Which angles a message is of does not depend on it.
-func (c *tracer) solver(ctx context.Context, o *joint) error {
+func (c *tracer) solver(ctx context.Context, o *split) error {
 	if c.Following() {
 		return nil
 	}

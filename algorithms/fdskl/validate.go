@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
@@ -19,8 +20,8 @@ func (p Params) Validate(parties []string) error {
 	if err := p.validateBins(parties); err != nil {
 		return err
 	}
-	if p.Target != Classification && p.Target != Regression {
-		return fmt.Errorf("target is %q, want %q or %q", p.Target, Classification, Regression)
+	if p.Target != joint.Classification && p.Target != joint.Regression {
+		return fmt.Errorf("target is %q, want %q or %q", p.Target, joint.Classification, joint.Regression)
 	}
 	if err := cmp.Or(p.validateClasses(), p.validatePositive()); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (p Params) Validate(parties []string) error {
 	if err != nil {
 		return err
 	}
-	if p.Target == Regression && loss != kernel.Square {
+	if p.Target == joint.Regression && loss != kernel.Square {
 		return fmt.Errorf("loss %q is for two classes, want \"square\" for a regression target", p.Loss)
 	}
 	kind, err := kernel.ParseKind(p.Kernel)
@@ -52,9 +53,9 @@ func (p Params) validateClasses() error {
 	switch {
 	case p.Classes == 0:
 		return nil
-	case p.Target == Regression:
+	case p.Target == joint.Regression:
 		return fmt.Errorf("classes is %d and target %q: numbers have no classes; leave one of the two out", p.Classes,
-			Regression)
+			joint.Regression)
 	case p.Classes < 3 || p.Classes > MaxClasses:
 		return fmt.Errorf("classes is %d, want 2 to %d", p.Classes, MaxClasses)
 	case p.Schedule == DoublyStochastic:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
@@ -45,7 +46,7 @@ func joinWide(digits []float64) float64 {
 }
 
 // broadcastReals tells every party the root's numbers, which must be finite.
-func broadcastReals(ctx context.Context, n Network, kind string, root int, v []float64) error {
+func broadcastReals(ctx context.Context, n joint.Network, kind string, root int, v []float64) error {
 	data := make([]byte, 0, 8*len(v))
 	for _, x := range v {
 		data = appendReal(data, x)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -253,10 +254,10 @@ func TestContractsSayWhatTheTraceSays(t *testing.T) {
 	names, columns := []string{"a", "b", "c", "d"}, []int{3, 4, 1, 7}
 	for _, p := range []Params{
 		{Features: 14, Lambda: 1}, {Features: 1024, Lambda: 1, Sigma: 2},
-		{Target: Regression, Features: 34, Lambda: 1},
+		{Target: joint.Regression, Features: 34, Lambda: 1},
 		{Features: 14, Classes: 3, Lambda: 1}, {Features: 1024, Sigma: 2, Classes: 64, Loss: "square", Lambda: 1},
 		{Schedule: DoublyStochastic, Iterations: 2, Batch: 5, BlockFeatures: 3},
-		{Schedule: DoublyStochastic, Iterations: 31, Batch: 64, BlockFeatures: 5, Sigma: 1, Target: Regression},
+		{Schedule: DoublyStochastic, Iterations: 31, Batch: 64, BlockFeatures: 5, Sigma: 1, Target: joint.Regression},
 	} {
 		checkTraces(t, p, names, columns)
 	}

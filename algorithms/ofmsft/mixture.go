@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
-	"github.com/hanse-project/hanse/algorithms/hedge"
 	"github.com/hanse-project/hanse/algorithms/nn"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
@@ -95,11 +94,11 @@ func DecodeMixture(p Params, server bool, data []byte) (*Mixture, error) {
 		m.columns = append(m.columns, string(c))
 	}
 	m.shares, m.mixture = make([]float64, len(s.Weights)), make([]float64, len(m.held))
-	hedge.Normalise(m.shares, s.Weights)
+	federated.Hedge(m.shares, s.Weights)
 	for at, k := range m.held {
 		m.mixture[at] = s.Weights[k]
 	}
-	hedge.Normalise(m.mixture, m.mixture)
+	federated.Hedge(m.mixture, m.mixture)
 	return m, nil
 }
 

@@ -1,6 +1,6 @@
 package ofmsft
 
-import "github.com/hanse-project/hanse/algorithms/hedge"
+import "github.com/hanse-project/hanse/algorithms/federated"
 
 // Weights are how much a client trusts each of K networks. They are kept as logarithms: products of
 // hundreds of exponentials run out of float64's range.
@@ -21,7 +21,7 @@ func (w *Weights) Lower(k int, by float64) { w.log[k] -= by }
 
 // Refresh makes shares fit the logarithms, equation 4.
 func (w *Weights) Refresh() {
-	hedge.Normalise(w.share, w.log)
+	federated.Hedge(w.share, w.log)
 }
 
 // Shares returns the weights, normalised, [K]; valid until the next Refresh.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/federated"
-	"github.com/hanse-project/hanse/algorithms/hedge"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/algorithms/portable"
@@ -76,7 +75,7 @@ func DecodeModel(d *Dictionary, server bool, data []byte) (*Model, error) {
 		return nil, fmt.Errorf("state: %d names of columns, want %d different ones", len(m.columns), len(d.columns))
 	}
 	m.shares = make([]float64, len(s.Weights))
-	hedge.Normalise(m.shares, s.Weights)
+	federated.Hedge(m.shares, s.Weights)
 	return m, nil
 }
 

@@ -1,6 +1,6 @@
 package pofmkl
 
-import "github.com/hanse-project/hanse/algorithms/hedge"
+import "github.com/hanse-project/hanse/algorithms/federated"
 
 // weights are how much a client trusts each kernel. They are kept as logarithms: products of
 // hundreds of exponentials run out of float64's range.
@@ -30,7 +30,7 @@ func (w *weights) learn(losses []float64, step float64) {
 
 // refresh makes shares and order fit the logarithms.
 func (w *weights) refresh() {
-	hedge.Normalise(w.share, w.log)
+	federated.Hedge(w.share, w.log)
 	w.sort()
 }
 

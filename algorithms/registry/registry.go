@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -50,11 +51,11 @@ func outline(
 // parties, in its order; p are the job's parameters with defaults, in a prediction those of the model.
 func Disclose(
 	job *contract.Job, facts []contract.Facts, p fdskl.Params, shard *contract.Shard,
-) (fdskl.Disclosure, error) {
+) (joint.Disclosure, error) {
 	o, err := outline(job, facts, p, shard)
 	switch {
 	case err != nil:
-		return fdskl.Disclosure{}, err
+		return joint.Disclosure{}, err
 	case o.Privacy == fdskl.Sealed:
 		return sealed.Disclose(o)
 	}
@@ -84,7 +85,7 @@ func Shards(job *contract.Job, facts []contract.Facts, p fdskl.Params) ([]contra
 	var cuts []fdskl.Shard
 	switch {
 	case o.Receiver != "":
-		cuts, err = fdskl.CutShards(o.Rows, fdskl.ScoreRows, job.Shards)
+		cuts, err = fdskl.CutShards(o.Rows, joint.ScoreRows, job.Shards)
 	case o.Privacy == fdskl.Sealed:
 		cuts, err = sealed.Shards(o.Params, o.Rows, job.Shards)
 	default:

@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -58,7 +59,7 @@ func (f *fixture) attacked(t testing.TB, seed string, lies ...falsehood) ([]*fds
 		return nil
 	}
 	models := make([]*fdskl.Model, len(f.names))
-	err := l.run(t, func(ctx context.Context, i int, n Network) (err error) {
+	err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		models[i], err = Train(ctx, f.party(i, n, 1))
 		return err
 	})
@@ -404,7 +405,7 @@ func (f *fixture) liesInScoring(t *testing.T) {
 			}
 			return nil
 		}
-		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+		if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := f.score(ctx, i, n, 1, models[i], 0)
 			return err
 		}); err != nil {
@@ -447,7 +448,7 @@ func TestScoresAreOfCheckedCoefficients(t *testing.T) {
 				return nil
 			}
 			var scores []float64
-			if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+			if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				got, err := f.score(ctx, i, n, 1, models[i], 0)
 				if i == 0 {
 					scores = got
@@ -496,7 +497,7 @@ func TestFactorsStayOpen(t *testing.T) {
 		return nil
 	}
 	var scores []float64
-	if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		got, err := f.score(ctx, i, n, 1, models[i], 0)
 		if i == 0 {
 			scores = got
@@ -550,7 +551,7 @@ func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
 		}
 		receiver := rolesOf(f.params, f.names, 0).parties[c.liar]
 		var scores []float64
-		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+		if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			got, err := f.score(ctx, i, n, 1, models[i], receiver)
 			if i == receiver {
 				scores = got
@@ -583,10 +584,10 @@ func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
 
 // TestLabelsBeyondTheRangeAreRefused at the label holder, before anything of the rows leaves.
 func TestLabelsBeyondTheRangeAreRefused(t *testing.T) {
-	f := newFixture(t, 3, 400, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Target: fdskl.Regression})
+	f := newFixture(t, 3, 400, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1, Lambda: 1e-2, Target: joint.Regression})
 	f.labels.Values[7] += 1e4
 	testNetwork := f.testNetwork(t)
-	errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+	errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -108,7 +109,7 @@ func (f *fixture) turned(share float64) *fixture {
 	for j := range f.labels.Values {
 		u := float64(j*7919%1000) / 1000
 		switch {
-		case f.params.Target == fdskl.Regression:
+		case f.params.Target == joint.Regression:
 			f.labels.Values[j] += 40 * share * (u - 0.5)
 		case u < share && f.params.Scores() > 1:
 			f.labels.Values[j] = math.Mod(f.labels.Values[j]+1, float64(f.params.Scores()))
@@ -135,8 +136,8 @@ func TestAutoIsTheSameStepsInTheClear(t *testing.T) {
 		"square":            {200, 0, fdskl.Params{Features: 24, Iterations: 60}, 5e-3},
 		"square, noise":     {90, 0.35, fdskl.Params{Features: 64, Iterations: 60}, 5e-3},
 		"few rows":          {41, 0, fdskl.Params{Features: 96, Iterations: 100}, 5e-3},
-		"regression":        {160, 0.02, fdskl.Params{Features: 96, Iterations: 60, Target: fdskl.Regression}, 5e-3},
-		"regression, noise": {80, 0.9, fdskl.Params{Features: 40, Iterations: 60, Target: fdskl.Regression}, 5e-3},
+		"regression":        {160, 0.02, fdskl.Params{Features: 96, Iterations: 60, Target: joint.Regression}, 5e-3},
+		"regression, noise": {80, 0.9, fdskl.Params{Features: 40, Iterations: 60, Target: joint.Regression}, 5e-3},
 		"three classes":     {160, 0, fdskl.Params{Features: 48, Iterations: 60, Classes: 3}, 5e-3},
 		"six classes, few":  {60, 0.3, fdskl.Params{Features: 40, Iterations: 60, Classes: 6}, 5e-3},
 		"small":             {200, 0.2, fdskl.Params{Features: 48, Iterations: 60, Ring: 32}, 1e-2},
@@ -380,7 +381,7 @@ func TestAddingToTheStepsOfAutoIsCaught(t *testing.T) {
 
 // liar is a Network whose party says another number of a candidate.
 type liar struct {
-	Network
+	joint.SealedNetwork
 	says []byte
 }
 
@@ -389,7 +390,7 @@ func (l *liar) Broadcast(ctx context.Context, kind string, root int, data []byte
 	if kind == kindChoice {
 		data = l.says
 	}
-	return l.Network.Broadcast(ctx, kind, root, data, limit)
+	return l.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 }
 
 // TestALabelHolderThatLiesInTheChoice gets the candidate that it names, or is named when that is none.
@@ -400,7 +401,7 @@ func TestALabelHolderThatLiesInTheChoice(t *testing.T) {
 		models := make([]*fdskl.Model, len(f.names))
 		tape := newTape("liar")
 		tape.rewind()
-		err := newLab(f.names, tape.source).run(t, func(ctx context.Context, i int, n Network) (err error) {
+		err := newLab(f.names, tape.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 			if i == 0 {
 				n = &liar{n, says}
 			}
@@ -428,7 +429,7 @@ func TestALabelHolderThatChangesItsLambda(t *testing.T) {
 	session := func(number uint32, says byte) error {
 		tape := newTape("liar")
 		tape.rewind()
-		return newLab(f.names, tape.source).run(t, func(ctx context.Context, i int, n Network) error {
+		return newLab(f.names, tape.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			if number > 1 {
 				n = n.(*place).again()
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // BenchmarkTrain trains 8,192 rows with 1,024 features among three parties in one process, in sessions over a
@@ -22,7 +23,7 @@ func BenchmarkTrain(b *testing.B) {
 		for i := range f.vaults {
 			f.vaults[i] = newVault()
 		}
-		if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, testNetwork.session))
 			return err
 		})); err != nil {

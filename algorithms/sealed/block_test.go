@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -40,7 +41,7 @@ func TestBlocksLeaveNothingBehind(t *testing.T) {
 			f.block, f.save = 8, blocks
 			testNetwork := f.testNetwork(t)
 			left := make([]int, len(f.names))
-			if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				party := f.party(i, n, testNetwork.session)
 				party.Party.Network = network{n}
 				begun, err := fdskl.Begin(ctx, party.Party)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -44,7 +45,7 @@ func flippers() map[string]flipper {
 
 // coins notes what is told of a coin, and stops a party once it knows all.
 type coins struct {
-	Network
+	joint.SealedNetwork
 	kind  string // of the messages with parts
 	self  int
 	stop  bool
@@ -57,7 +58,7 @@ func (n *coins) Broadcast(ctx context.Context, kind string, root int, data []byt
 	if kind == n.kind && root == n.self && n.says != nil {
 		data = n.says(slices.Clone(data))
 	}
-	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
+	got, err := n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 	if err != nil || kind != n.kind {
 		return got, err
 	}
@@ -87,17 +88,17 @@ func (c flipper) flip(t *testing.T, kind string, p fdskl.Params) {
 	var seen [2][]string // by session
 	var errs []error
 	for session := range seen {
-		testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+		testNetwork.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
 			if i != 0 {
 				return n
 			}
-			w := &coins{Network: n, kind: kind, self: i, stop: session == 0, parts: &seen[session]}
+			w := &coins{SealedNetwork: n, kind: kind, self: i, stop: session == 0, parts: &seen[session]}
 			if session == 1 {
 				w.says = c.says
 			}
 			return w
 		}
-		errs = testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs = testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, testNetwork.session))
 			return err
 		})

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -113,7 +114,7 @@ func TestCollectorReadsNothingOfATraining(t *testing.T) {
 		c.tape.rewind()
 		l := newLab(f.names, c.tape.source)
 		l.heard = c.note
-		if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+		if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, 1))
 			return err
 		}); err != nil {

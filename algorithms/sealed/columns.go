@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -63,7 +64,7 @@ type source interface {
 type columns struct {
 	*scales
 	roles
-	network Network
+	network joint.SealedNetwork
 	three   *rss.Party
 	table   *turnTable
 	turns   func(lo, hi int) ([]uint16, error) // this party's addends of rows
@@ -72,7 +73,7 @@ type columns struct {
 }
 
 // newColumns prepares for a session. Outside the three nobody looks up a turn.
-func newColumns(s *scales, at roles, n Network, three *rss.Party) *columns {
+func newColumns(s *scales, at roles, n joint.SealedNetwork, three *rss.Party) *columns {
 	c := &columns{scales: s, roles: at, network: n, three: three}
 	c.tracer, _ = n.(*tracer)
 	if at.role != rss.Outside {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -699,7 +700,7 @@ func TestMoreThanIsAgreedIsNotSent(t *testing.T) {
 			testNetwork := newFederation(t, f.names)
 			testNetwork.declare(t, d)
 			f.forget()
-			err = errors.Join(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			err = errors.Join(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				p := f.party(i, n, 1)
 				if _, err := Train(ctx, p); err != nil {
 					return err

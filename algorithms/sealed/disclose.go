@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -32,7 +33,7 @@ func Follow(o fdskl.Outline) *trace.Follower {
 
 // Disclose tells what a session of a sealed job opens and does. What is done is counted by running the part of a party
 // outside the three, which follows from public numbers.
-func Disclose(o fdskl.Outline) (d fdskl.Disclosure, err error) {
+func Disclose(o fdskl.Outline) (d joint.Disclosure, err error) {
 	c := newTracer(o)
 	if !o.OneStage() {
 		var begun int64
@@ -43,7 +44,7 @@ func Disclose(o fdskl.Outline) (d fdskl.Disclosure, err error) {
 	}
 	t, err := c.run(context.Background())
 	if err != nil {
-		return fdskl.Disclosure{}, err
+		return joint.Disclosure{}, err
 	}
 	d.Operations, d.Notes = append(d.Operations, c.Operations...), c.Notes
 	switch {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -20,7 +21,7 @@ type fixture struct {
 	params  fdskl.Params
 	rows    int
 	parts   [][]fdskl.Part // by party; none at one without data
-	labels  *fdskl.Labels  // of p0
+	labels  *joint.Labels  // of p0
 	idle    []int          // parties without data
 	block   int
 	save    int
@@ -82,20 +83,20 @@ func newFixtureOf(t testing.TB, seed uint64, q, rows int, p fdskl.Params, idle .
 		proposed.Outer = max(proposed.Outer, least)
 	}
 	must(t, Validate(proposed, f.names))
-	f.labels = &fdskl.Labels{Classes: []string{"no", "yes"}}
+	f.labels = &joint.Labels{Classes: []string{"no", "yes"}}
 	if n := p.Scores(); n > 1 {
 		f.labels.Classes = nil
 		for k := range n {
 			f.labels.Classes = append(f.labels.Classes, fmt.Sprint("class ", k))
 		}
 	}
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		f.labels.Classes = nil
 	}
 	for _, s := range signal {
 		y := math.Copysign(1, s)
 		switch {
-		case p.Target == fdskl.Regression:
+		case p.Target == joint.Regression:
 			y = 3*s + 7
 		case p.Scores() > 1: // classes that alternate along the signal, so that none is at its end alone
 			y = math.Mod(math.Floor(1.5*(s+40)), float64(p.Scores()))
@@ -130,7 +131,7 @@ func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64, p fdsk
 func ownerOf(name string) keys.ID { return keys.ID(keys.HashOf("test owner", []byte(name))) }
 
 // party is one party's part of a training.
-func (f *fixture) party(i int, n Network, session uint32) *Party {
+func (f *fixture) party(i int, n joint.SealedNetwork, session uint32) *Party {
 	p := &Party{
 		Party: &fdskl.Party{
 			Self: i, Names: f.names, Params: f.params, Privacy: fdskl.Sealed, Parts: f.parts[i], Rows: f.rows,
@@ -164,7 +165,7 @@ func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 	must(t, err)
 	testNetwork.declare(t, d)
 	models := make([]*fdskl.Model, len(f.names))
-	if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) (err error) {
+	if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
 	})); err != nil {
@@ -187,7 +188,7 @@ func (f *fixture) prediction(rows, batch, receiver int) fdskl.Outline {
 }
 
 // disclose is the job's disclosure, for blocks of the fixture's size.
-func (f *fixture) disclose() (fdskl.Disclosure, error) {
+func (f *fixture) disclose() (joint.Disclosure, error) {
 	return Disclose(f.outline())
 }
 
@@ -199,7 +200,7 @@ func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl
 	testNetwork.declare(t, d)
 	f.forgetScoring()
 	var scores []float64
-	if err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+	if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		got, err := f.score(ctx, i, n, testNetwork.session, models[i], receiver)
 		if i == receiver {
 			scores = got
@@ -229,7 +230,7 @@ func (f *fixture) computed(t testing.TB, pads *tape, words []uint64,
 		c[0], c[1], c[2] = append(c[0], a), append(c[1], b), append(c[2], w-a-b)
 	}
 	var shares [rss.Roles]rss.Share
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
+	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(f.party(i, n, 1))
 		if err != nil {
 			return err

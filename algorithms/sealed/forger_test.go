@@ -13,6 +13,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -78,7 +79,8 @@ func (f *fixture) forge(t *testing.T, kind string) {
 	models := make([]*fdskl.Model, len(f.names))
 	session := func(number uint32, l life) (frames []int, err error) {
 		testNetwork.session = number - 1
-		return testNetwork.live(l, f.vaults, []string{kind}, func(ctx context.Context, i int, n Network) (err error) {
+		return testNetwork.live(l, f.vaults, []string{kind}, func(
+			ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Hour)
 			defer cancel()
 			models[i], err = Train(ctx, f.party(i, n, number))

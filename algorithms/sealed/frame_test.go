@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -29,7 +30,7 @@ func TestARelayCannotFrameAnother(t *testing.T) {
 					p[0] ^= 0x40
 					return p
 				}}.Deviate)
-			errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				_, err := Train(ctx, f.party(i, n, testNetwork.session))
 				return err
 			})

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // leaver breaks a session off at one of its openings, before it has the sum or behind it.
 type leaver struct {
-	Network
+	joint.SealedNetwork
 	left   *int // openings until then; nil: it stays
 	behind bool
 	sent   func(v []uint64)
@@ -27,7 +28,7 @@ var errLeft = errors.New("the receiver has what it wanted")
 // SumPacked implements Network.
 func (l *leaver) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if kind != kindScores {
-		return l.Network.SumPacked(ctx, kind, root, bits, v)
+		return l.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 	}
 	l.sent(slices.Clone(v))
 	if l.left != nil {
@@ -35,7 +36,7 @@ func (l *leaver) SumPacked(ctx context.Context, kind string, root, bits int, v [
 			return errLeft
 		}
 	}
-	err := l.Network.SumPacked(ctx, kind, root, bits, v)
+	err := l.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 	if err == nil && l.left != nil && *l.left == 0 {
 		return errLeft
 	}
@@ -77,8 +78,8 @@ func TestAnotherGenerationOpensNothingNew(t *testing.T) {
 				session := func(breakAt int) []error {
 					words := generation(uint64(node.session))
 					numbers := make([]int, len(f.names))
-					node.wrap = func(i int, n *sessionNetwork) Network {
-						l := &leaver{Network: n, behind: behind, sent: func(v []uint64) {
+					node.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
+						l := &leaver{SealedNetwork: n, behind: behind, sent: func(v []uint64) {
 							if roles.parties[0] != i && roles.parties[1] != i && roles.parties[2] != i {
 								return
 							}
@@ -95,7 +96,7 @@ func TestAnotherGenerationOpensNothingNew(t *testing.T) {
 						}
 						return l
 					}
-					return node.run(func(ctx context.Context, i int, n Network) error {
+					return node.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 						s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: models[i], Network: n, Vault: f.scoring[i],
 							Session: node.session, Openings: openings, Workers: 1,
 							Words: func(number, n int) (ScoreWords, error) {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -29,7 +30,7 @@ type federation struct {
 	session  uint32
 	contract *contract.Contract
 	budgets  []*contract.Budget // of the last session
-	wrap     func(i int, n *sessionNetwork) Network
+	wrap     func(i int, n *sessionNetwork) joint.SealedNetwork
 	mesh     func(i int, m protocol.Mesh) protocol.Mesh
 }
 
@@ -40,13 +41,13 @@ func newFederation(t testing.TB, names []string) *federation {
 }
 
 // declare holds the sessions from now on to a disclosure: a party that would send more fails.
-func (f *federation) declare(t testing.TB, d fdskl.Disclosure) {
+func (f *federation) declare(t testing.TB, d joint.Disclosure) {
 	t.Helper()
 	f.contract = f.Agree(t, contract.Job{Privacy: fdskl.Sealed}, 0, nil, d.Operations)
 }
 
 // run opens a session at every party, runs part in it, and returns each party's error.
-func (f *federation) run(part func(ctx context.Context, i int, n Network) error) []error {
+func (f *federation) run(part func(ctx context.Context, i int, n joint.SealedNetwork) error) []error {
 	f.session++
 	f.budgets = make([]*contract.Budget, len(f.Names))
 	meeting := testnet.Meeting{Number: f.session, Contract: f.contract, Mesh: f.mesh,
@@ -57,7 +58,7 @@ func (f *federation) run(part func(ctx context.Context, i int, n Network) error)
 		if n.masked, err = secagg.NewMasked(s, f.IDs, contract.Tree); err != nil {
 			return err
 		}
-		var seen Network = n
+		var seen joint.SealedNetwork = n
 		if f.wrap != nil {
 			seen = f.wrap(i, n)
 		}
@@ -166,7 +167,7 @@ type scratch struct {
 var errScratch = errors.New("scratch: no space left")
 
 // newScratch makes the party's one.
-func (m *vaultInMemory) newScratch(bytes int64) (Scratch, error) {
+func (m *vaultInMemory) newScratch(bytes int64) (joint.Scratch, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.scratches, m.asked = m.scratches+1, bytes

@@ -6,26 +6,19 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
-
-// Scratch is a file of blocks that lasts as long as a session's part; package vault implements it on a disk. What it
-// reads back is what was written, or an error.
-type Scratch interface {
-	Append(block []byte) error
-	Read(i int) ([]byte, error) // the block that was appended after i others; valid until the next call
-	Close() error               // there is no file any more
-}
 
 // kept are the features of all rows, block by block, for losses that need them again. What key streams give is made
 // anew each time; component 0 of cosines, and both components of bins, are in a file. So memory holds a few blocks,
 // however many there are.
 type kept struct {
 	source  source
-	scratch Scratch // nil: this party has nothing to write
-	size    int     // of a word in it, in bytes
+	scratch joint.Scratch // nil: this party has nothing to write
+	size    int           // of a word in it, in bytes
 	blocks  []*block
 	bytes   []byte
 	words   [2][]uint64 // of the block that is taken, and of the next one

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -54,7 +55,7 @@ func TestRowsComeBackBitForBit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testNetwork := f.testNetwork(t)
 			watch := make([]*watched, len(f.names))
-			err := first(testNetwork.run(func(ctx context.Context, i int, n Network) error {
+			err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				p := f.party(i, n, testNetwork.session)
 				p.Party.Network = network{n}
 				begun, err := fdskl.Begin(ctx, p.Party)
@@ -100,7 +101,7 @@ func TestAScratchThatFailsEndsTheSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testNetwork := f.testNetwork(t)
 			session := func() error {
-				errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+				errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 					_, err := Train(ctx, f.party(i, n, testNetwork.session))
 					return err
 				})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol"
@@ -86,7 +87,7 @@ type life struct{ party, frame, write int }
 func (f *fixture) live(t testing.TB, testNetwork *federation, l life) ([]*fdskl.Model, []int, error) {
 	t.Helper()
 	models := make([]*fdskl.Model, len(f.names))
-	frames, err := testNetwork.live(l, f.vaults, nil, func(ctx context.Context, i int, n Network) (err error) {
+	frames, err := testNetwork.live(l, f.vaults, nil, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
 	})
@@ -101,7 +102,7 @@ func (f *fixture) live(t testing.TB, testNetwork *federation, l life) ([]*fdskl.
 // live runs one session in which a party may die, and returns how many frames each had. only are the kinds of frames
 // that count; none: all.
 func (f *federation) live(l life, vaults []*vaultInMemory, only []string,
-	part func(ctx context.Context, i int, n Network) error) ([]int, error) {
+	part func(ctx context.Context, i int, n joint.SealedNetwork) error) ([]int, error) {
 	meshes := make([]*mortal, len(f.Names))
 	f.mesh = func(i int, m protocol.Mesh) protocol.Mesh {
 		meshes[i] = &mortal{Mesh: m, only: only, left: -1, end: func() { m.Close() }}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -71,7 +72,7 @@ func newLab(names []string, source func(r rss.Role, session int) rss.Source) *la
 }
 
 // run runs part at every party and returns the first error that is not another's.
-func (l *lab) run(t testing.TB, part func(ctx context.Context, i int, n Network) error) error {
+func (l *lab) run(t testing.TB, part func(ctx context.Context, i int, n joint.SealedNetwork) error) error {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var all sync.WaitGroup

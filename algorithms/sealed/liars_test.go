@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -163,7 +164,7 @@ func (f *fixture) opensFewBits(t *testing.T, what string, models []*fdskl.Model)
 
 // lyingPace is the Network of a label holder that tells another progress than what opened.
 type lyingPace struct {
-	Network
+	joint.SealedNetwork
 	by byte
 }
 
@@ -172,7 +173,7 @@ func (n *lyingPace) Broadcast(ctx context.Context, kind string, root int, data [
 	if kind == kindPace && data != nil {
 		data = []byte{data[0] ^ n.by}
 	}
-	return n.Network.Broadcast(ctx, kind, root, data, limit)
+	return n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 }
 
 // TestALieAboutPaceNamesTheLabelHolder at all who know what opened.
@@ -181,13 +182,13 @@ func TestALieAboutPaceNamesTheLabelHolder(t *testing.T) {
 	for _, by := range []byte{1, 2, 3, 1 << 6, 1 << 7} {
 		testNetwork := f.testNetwork(t)
 		f.forget()
-		testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+		testNetwork.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
 			if i == 0 {
 				return &lyingPace{n, by}
 			}
 			return n
 		}
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, testNetwork.session))
 			return err
 		})

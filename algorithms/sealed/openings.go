@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -133,7 +134,7 @@ type openings struct {
 	names   []string
 	session uint32
 	vault   Vault // at the three
-	network Network
+	network joint.SealedNetwork
 	list    []*series
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
@@ -36,13 +37,13 @@ func newWitness() *witness {
 }
 
 // wrap puts the witness between a party and its network.
-func (w *witness) wrap(_ int, n *sessionNetwork) Network {
-	return &witnessed{Network: n, session: n.Session, witness: w, self: n.Self()}
+func (w *witness) wrap(_ int, n *sessionNetwork) joint.SealedNetwork {
+	return &witnessed{SealedNetwork: n, session: n.Session, witness: w, self: n.Self()}
 }
 
 // witnessed is a Network that a witness looks at.
 type witnessed struct {
-	Network
+	joint.SealedNetwork
 	*witness
 	session *protocol.Session
 	self    int
@@ -51,7 +52,7 @@ type witnessed struct {
 
 // Broadcast implements Network.
 func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
+	got, err := n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 	if kind == kindReady && err == nil {
 		n.number = binary.BigEndian.Uint32(got[1:])
 	}
@@ -64,14 +65,14 @@ func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data [
 // SumPacked implements Network.
 func (n *witnessed) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	n.note(n.self, kind, n.number, v)
-	return n.Network.SumPacked(ctx, kind, root, bits, v)
+	return n.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 }
 
 // Three implements Network.
 func (n *witnessed) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	s, role := n.session, rss.Role(slices.Index(parties[:], n.self))
 	if role == rss.Outside {
-		return n.Network.Three(parties)
+		return n.SealedNetwork.Three(parties)
 	}
 	var with [rss.Roles]rss.Derive
 	for r, i := range parties {
@@ -167,7 +168,7 @@ type task struct {
 	testNetwork *federation
 	vaults      func() []*vaultInMemory
 	forget      func()
-	part        func(ctx context.Context, i int, n Network) error
+	part        func(ctx context.Context, i int, n joint.SealedNetwork) error
 	models      []*fdskl.Model // of a prediction
 	openings    map[string]int // of each kind, as its contract has them
 }
@@ -199,7 +200,7 @@ func tasks(t testing.TB) map[string]*task {
 		k := &task{fixture: f, testNetwork: f.testNetwork(t),
 			vaults: func() []*vaultInMemory { return f.vaults }, forget: f.forget,
 			openings: f.trainingOpenings()}
-		k.part = func(ctx context.Context, i int, n Network) error {
+		k.part = func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, k.testNetwork.session))
 			return err
 		}
@@ -237,7 +238,7 @@ func (k *task) predicts(t testing.TB, name string) {
 	k.testNetwork.declare(t, d)
 	k.models, k.openings = models, map[string]int{kindScores: blocks}
 	k.vaults, k.forget = func() []*vaultInMemory { return k.scoring }, k.forgetScoring
-	k.part = func(ctx context.Context, i int, n Network) error {
+	k.part = func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		return k.scoreBlocks(ctx, i, n, models[i], receiver, name)
 	}
 }
@@ -263,7 +264,7 @@ func (k *task) anew(i int) func(number, n int) (ScoreWords, error) {
 
 // scoreBlocks is a party's part of a session of a prediction: all blocks, or, where they are asked for one by one,
 // those from the last fixed one on.
-func (k *task) scoreBlocks(ctx context.Context, i int, n Network, m *fdskl.Model, receiver int,
+func (k *task) scoreBlocks(ctx context.Context, i int, n joint.SealedNetwork, m *fdskl.Model, receiver int,
 	name string) error {
 	singly := name == "requests"
 	p := Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: k.scoring[i],
@@ -366,7 +367,7 @@ type repeater struct {
 
 // lyingHolder is a Network of a party that says what it likes of what it holds.
 type lyingHolder struct {
-	Network
+	joint.SealedNetwork
 	self int
 	says func(list []byte) []byte
 }
@@ -376,7 +377,7 @@ func (n *lyingHolder) Broadcast(ctx context.Context, kind string, root int, data
 	if kind == kindHeld && root == n.self {
 		data = n.says(slices.Clone(data))
 	}
-	return n.Network.Broadcast(ctx, kind, root, data, limit)
+	return n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 }
 
 // repeaters are ways to ask again for an opening of a kind that has left.
@@ -427,10 +428,10 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				k.vaults()[r.party].forget(r.files...)
-				k.testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+				k.testNetwork.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
 					seen := w.wrap(i, n)
 					if i == r.party && r.says != nil {
-						return &lyingHolder{Network: seen, self: i, says: r.says}
+						return &lyingHolder{SealedNetwork: seen, self: i, says: r.says}
 					}
 					return seen
 				}
@@ -462,7 +463,7 @@ func TestRepeatersGetTheSameWordsOrNothing(t *testing.T) {
 // stopAfterOpening runs a session that a party leaves when the first progress, or the first scores, have come to it.
 func (k *task) stopAfterOpening(party int) error {
 	wrap := k.testNetwork.wrap
-	k.testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+	k.testNetwork.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
 		seen := wrap(i, n)
 		if i == party {
 			return &sated{seen}
@@ -473,11 +474,11 @@ func (k *task) stopAfterOpening(party int) error {
 }
 
 // sated is a Network that ends once progress or scores have come.
-type sated struct{ Network }
+type sated struct{ joint.SealedNetwork }
 
 // Broadcast implements Network.
 func (n *sated) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
-	got, err := n.Network.Broadcast(ctx, kind, root, data, limit)
+	got, err := n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 	if err == nil && kind == kindPace {
 		return nil, errKilled
 	}
@@ -486,7 +487,7 @@ func (n *sated) Broadcast(ctx context.Context, kind string, root int, data []byt
 
 // SumPacked implements Network.
 func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
-	err := n.Network.SumPacked(ctx, kind, root, bits, v)
+	err := n.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 	if err == nil && kind == kindScores {
 		return errKilled
 	}
@@ -511,7 +512,7 @@ func TestSendersCountOverAllSessions(t *testing.T) {
 	} {
 		w := newWitness()
 		k.testNetwork.wrap = w.wrap
-		errs := k.testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := k.testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			s, err := NewScorer(ctx, Scoring{Self: i, Receiver: 3, Model: models[i], Network: n, Vault: k.scoring[i],
 				Session:  k.testNetwork.session,
 				Openings: blocks, Singly: true, Workers: 1})

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -290,7 +291,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 		"small":   {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32}, within: 4e-2},
 		"small, a public bound, two outside": {q: 5, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32,
 			Bound: "public"}, receiver: 4, within: 4e-2},
-		"small, regression": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32, Target: fdskl.Regression},
+		"small, regression": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32, Target: joint.Regression},
 			within: 4e-2},
 		"small, three classes": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Ring: 32, Classes: 3},
 			within: 4e-2},
@@ -298,7 +299,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 			within: 5e-2},
 		"small, logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Ring: 32,
 			Loss: "logistic"}, within: 5e-2},
-		"regression": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Target: fdskl.Regression},
+		"regression": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Target: joint.Regression},
 			within: 5e-3},
 		"three classes": {q: 3, params: fdskl.Params{Features: 48, Iterations: 60, Classes: 3}, within: 5e-3},
 		"five classes, two outside": {q: 5, params: fdskl.Params{Features: 34, Iterations: 40, Classes: 5}, receiver: 4,
@@ -316,7 +317,7 @@ func TestSealedTrainingIsTheSameStepsInTheClear(t *testing.T) {
 		"bins, compact, a public bound": {q: 4, params: binned(fdskl.Params{Iterations: 60, Ring: 48, Bound: "public"}),
 			within: 4e-2},
 		"bins, logistic": {q: 4, params: binned(fdskl.Params{Iterations: 60, Loss: "logistic"}), within: 3e-2},
-		"bins, regression": {q: 4, params: binned(fdskl.Params{Iterations: 60, Target: fdskl.Regression}),
+		"bins, regression": {q: 4, params: binned(fdskl.Params{Iterations: 60, Target: joint.Regression}),
 			within: 5e-3},
 		"logistic, one outside": {q: 4, params: fdskl.Params{Features: 32, Iterations: 40, Loss: "logistic"},
 			within: 3e-2},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -36,7 +37,7 @@ func WithDefaults(p fdskl.Params) fdskl.Params {
 // in doubt, those of a kernel above all; they have half a turn.
 func usualScores(p fdskl.Params) (point, most int) {
 	switch {
-	case p.Target == fdskl.Regression:
+	case p.Target == joint.Regression:
 		return 5, 16
 	case p.Loss == kernel.Logistic.String() && p.Binned():
 		return 5, 1 << (turnRange - 1)

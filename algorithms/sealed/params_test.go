@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -139,7 +140,7 @@ func TestASizeThatLiesIsNamed(t *testing.T) {
 		}
 		testNetwork := f.testNetwork(t)
 		f.forget()
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			p := f.party(i, n, 1)
 			if i == who {
 				p.BlockRows = 3

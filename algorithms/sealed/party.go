@@ -6,31 +6,15 @@ import (
 	"math"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// Network is what a party's part asks of the federation beside what FDSKL's modes ask. All parties call
-// the same operations in the same order.
-type Network interface {
-	fdskl.Broadcaster
-	// BeginPadded adds vectors of 16-bit turns under masks; the root's total is under a pad that it lacks, and there when
-	// end has returned. Elsewhere v has gone when it returns.
-	BeginPadded(ctx context.Context, kind string, root int, v []uint16) (end func(context.Context) error, err error)
-	// SumPacked adds vectors of words modulo 2^bits under masks; the total, of so many bits and no more, opens to the
-	// root, in v.
-	SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error
-	// Ask has the root of an opening ask all others for its n numbers, and sign that it has.
-	Ask(ctx context.Context, root int, kind string, n, number int) error
-	// Three starts this party's end of the arithmetic among the parties of the three roles. It is called
-	// once in a session.
-	Three(parties [rss.Roles]int) (*rss.Party, error)
-}
-
 // Party is one party's part of a training.
 type Party struct {
 	*fdskl.Party // its Network is not used
-	Network      Network
+	Network      joint.SealedNetwork
 	Session      uint32 // which execution of the contract this is
 	Owner        keys.ID
 	Bins         *fdskl.Part // where features are bins: this party's, in place of the Parts of a kernel; nil without data
@@ -39,7 +23,7 @@ type Party struct {
 
 	// Scratch makes a file of about so many bytes, or says why it does not fit. It is called once at most, by those who
 	// have FileBytes.
-	Scratch func(bytes int64) (Scratch, error)
+	Scratch func(bytes int64) (joint.Scratch, error)
 
 	// Sums has the sums of all rows made elsewhere, shard by shard, in sessions of their own, and returns this party's
 	// parts of them; see SumRows. nil: the training's own session makes them. It is for the square loss.
@@ -81,7 +65,7 @@ func rolesOf(p fdskl.Params, names []string, self int) roles {
 
 // network is a Network as FDSKL's own parts see it: they add reals, of which fdskl.SealedWidth bits open, and
 // broadcast, and nothing else.
-type network struct{ Network }
+type network struct{ joint.SealedNetwork }
 
 // SumReals implements fdskl.Summer for numbers that are not negative: what is too large for the width counts as the
 // largest.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -25,7 +26,7 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 		Sigma: float64(pick(0, 1)), Seed: fmt.Sprint(rng.IntN(100))}
 	switch rng.IntN(4) {
 	case 0:
-		p.Target = fdskl.Regression
+		p.Target = joint.Regression
 		p.ScoreRange = pick(16, 32, 128)
 	case 1:
 		p.Classes = 3 + rng.IntN(3)
@@ -58,7 +59,7 @@ func drawnJob(t testing.TB, rng *rand.Rand) (f *fixture, what string, alike bool
 	switch rng.IntN(6) {
 	case 0:
 		what += ", one class"
-		if f.params.Target == fdskl.Classification {
+		if f.params.Target == joint.Classification {
 			f.labels.Values = slices.Repeat([]float64{f.labels.Values[0]}, rows)
 		}
 	case 1:
@@ -134,7 +135,7 @@ func TestScorecardsOfOneClassAreRefused(t *testing.T) {
 			f.labels.Values[j] = 1
 		}
 		testNetwork := f.testNetwork(t)
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, 1))
 			return err
 		})

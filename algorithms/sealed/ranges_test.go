@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -50,7 +51,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 	tape := newTape("edge")
 	tape.rewind()
 	var total, gradient [rss.Roles]rss.Share
-	if err := newLab(names, tape.source).run(t, func(ctx context.Context, i int, n Network) error {
+	if err := newLab(names, tape.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(&Party{Party: &fdskl.Party{Self: i, Names: names, Params: p, Rows: rows}, Network: n,
 			BlockRows: 4})
 		if err != nil {
@@ -123,8 +124,8 @@ func TestTheStretcherDoesNotWrapASum(t *testing.T) {
 		labels, slops int // rows of a window of them
 	}{
 		{"classes", fdskl.Params{Lambda: 1e-2, Loss: "square"}, 2 << smallBits, 0, 4080, 0},
-		{"regression", fdskl.Params{Lambda: 1e-2, Target: fdskl.Regression}, 17 << smallBits, 0, 480, 0},
-		{"regression, the widest", fdskl.Params{Lambda: 1e-2, Target: fdskl.Regression, ScoreRange: 128},
+		{"regression", fdskl.Params{Lambda: 1e-2, Target: joint.Regression}, 17 << smallBits, 0, 480, 0},
+		{"regression, the widest", fdskl.Params{Lambda: 1e-2, Target: joint.Regression, ScoreRange: 128},
 			129 << smallBits, 0, 63, 0},
 		{"logistic", fdskl.Params{Loss: "logistic", Outer: 1, Lambda: 1e-2}, 0, 263, 0, 7942},
 	} {

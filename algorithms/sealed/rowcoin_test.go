@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -61,7 +62,7 @@ func TestSumsWhoseRowCoinIsGoneStop(t *testing.T) {
 func TestADamagedRowCoinStops(t *testing.T) {
 	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 3, Sigma: 1})
 	f.vaults[1].files[rowsFile] = make([]byte, partSize+1)
-	errs := f.testNetwork(t).run(func(ctx context.Context, i int, n Network) error {
+	errs := f.testNetwork(t).run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
 	})
@@ -89,7 +90,7 @@ func TestAProposerCannotChooseTheRows(t *testing.T) {
 		}
 		pads := newTape("rows")
 		pads.rewind()
-		if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
+		if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			tr, err := newTrainer(f.party(i, n, 1))
 			if err != nil {
 				return err

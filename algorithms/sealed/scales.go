@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -104,7 +105,7 @@ func gramRows(p fdskl.Params) int { return rowsTimes(largestFeature(p), largestF
 // label holder refuses a job where it passes score_range.
 func labelRows(p fdskl.Params) int {
 	most := 2
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		most = p.ScoreRange + 1
 	}
 	return rowsTimes(largestFeature(p), most<<smallBits)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -28,7 +29,7 @@ type Scoring struct {
 	Self     int
 	Receiver int // the party that the scores open to
 	Model    *fdskl.Model
-	Network  Network
+	Network  joint.SealedNetwork
 	Vault    Vault  // of the job; outside the three it may be nil
 	Session  uint32 // which execution of the contract this is
 	Openings int    // how many there are in the contract, over all sessions

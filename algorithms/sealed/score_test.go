@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -45,7 +46,7 @@ func (a *sharpener) errors(
 	testNetwork.declare(t, d)
 	for job := range repeatedJobs {
 		f.forgetScoring()
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			s, err := NewScorer(ctx, Scoring{
 				Self: i, Receiver: a.receiver, Model: models[i], Network: n, Vault: f.scoring[i], Session: testNetwork.session,
 				Openings: repeatedOpenings, Workers: 1,
@@ -172,7 +173,7 @@ func TestRowsThatAreNotAskedForDoNotOpen(t *testing.T) {
 		f.forgetScoring()
 		var scores []float64
 		var opened int64
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			s, err := NewScorer(ctx, Scoring{
 				Self: i, Receiver: outside, Model: models[i], Network: n, Vault: f.scoring[i],
 				Session: testNetwork.session, Openings: 1,
@@ -249,7 +250,7 @@ func TestOpeningsAreBookedInEverySession(t *testing.T) {
 	must(t, err)
 	testNetwork.declare(t, d)
 	for session := range 2 {
-		errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+		errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			fault := func(text string) { t.Errorf("session %d, party %d: %s", session, i, text) }
 			seen := &booked{n.(*sessionNetwork), false, session == 0, fault}
 			s, err := NewScorer(ctx, Scoring{

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -49,9 +50,9 @@ type ShardScoring struct {
 	Rows     int              // of the shard
 	Matrices []*kernel.Matrix // these rows of this party, one table; none where it has no data
 	IDs      []string         // of these rows, where this party has them: their dithers follow from them
-	Network  Network
+	Network  joint.SealedNetwork
 	Workers  int                  // goroutines for local arithmetic, 0 for all cores
-	Report   func(fdskl.Progress) // may be nil
+	Report   func(joint.Progress) // may be nil
 
 	batch int // rows that are scored at a time; 0: fdskl.ScoreRows
 }
@@ -82,7 +83,7 @@ func ScoreShard(ctx context.Context, p ShardScoring) (ScoreWords, error) {
 	var words ScoreWords
 	batch := p.batch
 	if batch == 0 {
-		batch = fdskl.ScoreRows
+		batch = joint.ScoreRows
 	}
 	for lo := 0; lo < p.Rows; lo += batch {
 		hi := min(lo+batch, p.Rows)
@@ -101,7 +102,7 @@ func ScoreShard(ctx context.Context, p ShardScoring) (ScoreWords, error) {
 		}
 		words = append(words, y.X...)
 		if p.Report != nil {
-			p.Report(fdskl.Progress{Step: "scores", Done: hi, Total: p.Rows})
+			p.Report(joint.Progress{Step: "scores", Done: hi, Total: p.Rows})
 		}
 	}
 	return words, nil

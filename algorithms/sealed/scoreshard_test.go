@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -29,7 +30,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 		must(t, err)
 		net := newFederation(t, f.names)
 		net.declare(t, d)
-		if err := first(net.run(func(ctx context.Context, i int, n Network) error {
+		if err := first(net.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			p := ShardScoring{Self: i, Receiver: receiver, Model: models[i], Rows: shard.Rows(), Network: n, Workers: 2,
 				batch: scored}
 			if parts := f.parts[i]; len(parts) > 0 {
@@ -55,7 +56,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 	node.declare(t, d)
 	f.forgetScoring()
 	var scores []float64
-	if err := first(node.run(func(ctx context.Context, i int, n Network) error {
+	if err := first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		lo := func(number int) int { return (number - 1) * opened }
 		p := Scoring{Self: i, Receiver: receiver, Model: models[i], Network: n, Vault: f.scoring[i], Session: node.session,
 			Openings: (f.rows + opened - 1) / opened, Workers: 2,
@@ -112,7 +113,7 @@ func TestShardsScoreAsOneSession(t *testing.T) {
 		"32, the holder receives":    {params: fdskl.Params{Features: 12, Ring: ringSmall}},
 		"32, three classes":          {params: fdskl.Params{Features: 12, Ring: ringSmall, Classes: 3}, receiver: 3},
 		"logistic":                   {params: fdskl.Params{Features: 12, Loss: "logistic", Outer: 2}, receiver: 3},
-		"regression, an idle helper": {params: fdskl.Params{Features: 12, Target: fdskl.Regression}, idle: []int{2}},
+		"regression, an idle helper": {params: fdskl.Params{Features: 12, Target: joint.Regression}, idle: []int{2}},
 		"bins":                       {params: binned(fdskl.Params{}), receiver: 3},
 		"bins, 48":                   {params: binned(fdskl.Params{Ring: ringCompact}), receiver: 1},
 	} {
@@ -188,7 +189,7 @@ func TestNothingOpensInShards(t *testing.T) {
 		}
 		net := newFederation(t, f.names)
 		net.declare(t, scoring)
-		for i, err := range net.run(func(ctx context.Context, _ int, n Network) error {
+		for i, err := range net.run(func(ctx context.Context, _ int, n joint.SealedNetwork) error {
 			return n.SumPacked(ctx, kindScores, 3, scoreWidth(f.params, f.params.ScoreBits), make([]uint64, 31))
 		}) {
 			if err == nil {

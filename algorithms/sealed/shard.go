@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -59,9 +60,9 @@ type Summing struct {
 	Matrices []*kernel.Matrix // the shard's rows of this party; none where it has no data
 	Labels   []uint64         // at the label holder; see Begun.Of
 	Coin     keys.Hash        // see Begun
-	Network  Network
+	Network  joint.SealedNetwork
 	Workers  int                  // goroutines for local arithmetic, 0 for all cores
-	Report   func(fdskl.Progress) // may be nil
+	Report   func(joint.Progress) // may be nil
 
 	blockRows, windowRows int // 0: the usual ones
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -42,7 +43,7 @@ func (f *fixture) newSharding(t testing.TB, n int) *sharding {
 
 // sum makes the sums of a shard with all parties.
 func (s *sharding) sum(at int, begun []*Begun) error {
-	return first(s.nets[at].run(func(ctx context.Context, i int, n Network) error {
+	return first(s.nets[at].run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		shard := s.shards[at]
 		p := Summing{Self: i, Begun: begun[i].Model, Rows: s.rows, Shard: shard, Labels: begun[i].Of(shard, s.rows),
 			Coin: begun[i].Coin, Network: n, Workers: 2, blockRows: s.block, windowRows: s.window}
@@ -88,7 +89,7 @@ func (s *sharding) train(t *testing.T) []*fdskl.Model {
 		}
 	}()
 	models := make([]*fdskl.Model, len(s.names))
-	if err := first(node.run(func(ctx context.Context, i int, n Network) (err error) {
+	if err := first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		p := s.party(i, n, node.session)
 		p.Sums = func(_ context.Context, b *Begun) ([]Sums, error) {
 			begun[i] = b

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/peer/testnet"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -76,7 +77,7 @@ func TestForgedBroadcastsStopASealedTraining(t *testing.T) {
 				for _, id := range links.IDs {
 					taps = append(taps, links.Tap(id))
 				}
-				errs := links.run(func(ctx context.Context, i int, n Network) error {
+				errs := links.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 					_, err := Train(ctx, f.party(i, n, links.session))
 					return err
 				})

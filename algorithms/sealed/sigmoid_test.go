@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -253,7 +254,7 @@ func (l *sigmoidLab) run(t testing.TB) error {
 	t.Helper()
 	lab := newLab(l.names, l.source)
 	lab.heard = l.heard
-	return lab.run(t, func(ctx context.Context, i int, n Network) error {
+	return lab.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		p := l.party(i, n, 1)
 		p.Rows = len(l.scores)
 		if l.order == 1 {

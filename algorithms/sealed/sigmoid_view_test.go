@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -292,7 +293,7 @@ func (l *sigmoidLab) toyRun(t *testing.T, terms [rss.Roles]uint64, source toySig
 		received[fmt.Sprint(m.kind, m.role, i)] = slices.Clone(m.words)
 		return nil
 	}
-	if err := lab.run(t, func(ctx context.Context, i int, n Network) error {
+	if err := lab.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(l.party(i, n, 1))
 		if err != nil {
 			return err

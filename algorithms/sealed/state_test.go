@@ -10,6 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // TestPointsComeBack as they were told.
@@ -120,7 +121,7 @@ func TestASpoiltFileStopsTheJob(t *testing.T) {
 	f := newFixture(t, 3, 20, fdskl.Params{Features: 4, Iterations: 2, Sigma: 1})
 	testNetwork := f.testNetwork(t)
 	f.vaults[1].files[stageSystem.file(0)] = []byte("spoilt")
-	errs := testNetwork.run(func(ctx context.Context, i int, n Network) error {
+	errs := testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -90,7 +91,7 @@ func (f *fixture) received(t *testing.T, blank rss.Use) [rss.Roles]histogram {
 		return nil
 	}
 	f.forget()
-	if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
 	}); err != nil {

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -120,7 +121,7 @@ func (s *surveyor) train(t testing.TB, x, z int, alike bool) (opened, square flo
 		}
 		return nil
 	}
-	if err := l.run(t, func(ctx context.Context, i int, n Network) error {
+	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, s.party(i, n, 1))
 		return err
 	}); err != nil {
@@ -220,7 +221,7 @@ func TestTheSurveyorReadsNoDistance(t *testing.T) {
 // is so.
 func TestTheSurveyorReadsTheBestLambda(t *testing.T) {
 	const rows, c, pairs = 50, 0.3, 12
-	s := newSurveyor(t, rows, fdskl.Params{Features: 512, Iterations: 60, Target: fdskl.Regression})
+	s := newSurveyor(t, rows, fdskl.Params{Features: 512, Iterations: 60, Target: joint.Regression})
 	rng := rand.New(rand.NewPCG(30, 60))
 	var told, truths []float64
 	for pair := range pairs {
@@ -241,7 +242,7 @@ func TestTheSurveyorReadsTheBestLambda(t *testing.T) {
 		models := make([]*fdskl.Model, len(s.names))
 		pads := newTape(fmt.Sprint("survey ", s.seed))
 		pads.rewind()
-		if err := newLab(s.names, pads.source).run(t, func(ctx context.Context, i int, n Network) (err error) {
+		if err := newLab(s.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 			models[i], err = Train(ctx, s.party(i, n, 1))
 			return err
 		}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/testnet/needs"
@@ -110,7 +111,7 @@ func TestLambdaOfTenSets(t *testing.T) {
 			return realSet(t, rows, dataset.Options{Label: "default.payment.next.month"}, "defaultcredit.csv.gz")
 		},
 		"foretold well": func(*testing.T) *pooled {
-			return madeSet(rows, 6, fdskl.Regression, func(x, noise float64) float64 { return x + noise/100 })
+			return madeSet(rows, 6, joint.Regression, func(x, noise float64) float64 { return x + noise/100 })
 		},
 		"noise": func(*testing.T) *pooled {
 			return madeSet(400, 6, "", func(_, noise float64) float64 { return class(noise) })

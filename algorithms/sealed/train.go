@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -173,7 +174,7 @@ func CheckLabels(p fdskl.Params, numbers []float64) error {
 		}
 		return checkShare(p, numbers)
 	}
-	if p.Target != fdskl.Regression {
+	if p.Target != joint.Regression {
 		return nil
 	}
 	return checkTargets(p, deviations(numbers))
@@ -498,7 +499,7 @@ func (t *setting) truncate(ctx context.Context, kind string, turn, ring int, ter
 // report tells the progress, if anybody listens.
 func (t *setting) report(step string, done, total int) {
 	if t.Report != nil {
-		t.Report(fdskl.Progress{Step: step, Done: done, Total: total, Metric: math.NaN()})
+		t.Report(joint.Progress{Step: step, Done: done, Total: total, Metric: math.NaN()})
 	}
 }
 

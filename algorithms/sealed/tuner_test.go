@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -94,7 +95,7 @@ func (a *tuner) train(t *testing.T, f *fixture, seed string, blank rss.Use) (pas
 	pads := newTape(seed)
 	pads.blank = blank
 	pads.rewind()
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n Network) error {
+	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		m, err := Train(ctx, f.party(i, n, 1))
 		if i == int(a.role) && err == nil {
 			passed = m.ToGo > toGo(1)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -31,7 +32,7 @@ func TestATruncationsMessagesDiscloseNothing(t *testing.T) {
 // truncations truncates in all orders, twice, and returns one party's shares.
 func truncations(t testing.TB, l *lab, bits int, subject rss.Role, second bool) (string, error) {
 	var result string
-	err := l.run(t, func(ctx context.Context, i int, n Network) error {
+	err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		three, err := n.Three([rss.Roles]int{0, 1, 2})
 		if err != nil {
 			return err

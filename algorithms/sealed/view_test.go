@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
@@ -146,7 +147,7 @@ func (f *fixture) whole(t testing.TB, l *lab, self, receiver int) (string, error
 	f.forget()
 	models := make([]*fdskl.Model, len(f.names))
 	var scores []float64
-	err := l.run(t, func(ctx context.Context, i int, n Network) (err error) {
+	err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		if models[i], err = Train(ctx, f.party(i, n, 1)); err != nil {
 			return err
 		}
@@ -184,7 +185,7 @@ func (f *fixture) forgetScoring() {
 }
 
 // score is a party's part of a prediction of the training rows.
-func (f *fixture) score(ctx context.Context, i int, n Network, session uint32, m *fdskl.Model,
+func (f *fixture) score(ctx context.Context, i int, n joint.SealedNetwork, session uint32, m *fdskl.Model,
 	receiver int) ([]float64, error) {
 	s, err := NewScorer(ctx, Scoring{Self: i, Receiver: receiver, Model: m, Network: n, Vault: f.scoring[i],
 		Session: session, Openings: 1, Workers: 2})

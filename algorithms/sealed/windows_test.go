@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -62,7 +63,7 @@ func (f *fixture) newWatch() *watch {
 }
 
 // trainUnder is Train with a watch at the source of the features.
-func (f *fixture) trainUnder(ctx context.Context, w *watch, i int, n Network, session uint32) error {
+func (f *fixture) trainUnder(ctx context.Context, w *watch, i int, n joint.SealedNetwork, session uint32) error {
 	p := f.party(i, n, session)
 	p.Party.Network = network{n}
 	begun, err := fdskl.Begin(ctx, p.Party)
@@ -198,7 +199,7 @@ func windowed(t testing.TB) map[string]*fixture {
 		"auto":           with(func(p *fdskl.Params) { p.Lambda = 0 }),
 		"classes":        with(func(p *fdskl.Params) { p.Classes = 3 }),
 		"classes, auto":  with(func(p *fdskl.Params) { p.Classes, p.Lambda = 4, 0 }),
-		"regression":     with(func(p *fdskl.Params) { p.Target, p.Lambda = fdskl.Regression, 0 }),
+		"regression":     with(func(p *fdskl.Params) { p.Target, p.Lambda = joint.Regression, 0 }),
 		"logistic":       with(func(p *fdskl.Params) { p.Loss, p.Outer = "logistic", 2 }),
 		"logistic, auto": with(func(p *fdskl.Params) { p.Loss, p.Outer, p.Lambda = "logistic", 2, 0 }),
 		"a public bound": with(func(p *fdskl.Params) { p.Bound = boundPublic }),
@@ -221,7 +222,7 @@ func TestTheReaperAtTheCuts(t *testing.T) {
 			t.Parallel()
 			testNetwork := f.testNetwork(t)
 			session := func(l life, w *watch) ([]int, error) {
-				return testNetwork.live(l, f.vaults, lifting(), func(ctx context.Context, i int, n Network) error {
+				return testNetwork.live(l, f.vaults, lifting(), func(ctx context.Context, i int, n joint.SealedNetwork) error {
 					return f.trainUnder(ctx, w, i, n, testNetwork.session)
 				})
 			}
@@ -308,12 +309,12 @@ func TestNoPadsKeyComesTwice(t *testing.T) {
 			t.Parallel()
 			testNetwork := f.testNetwork(t)
 			k := &keyring{of: make(map[string]string)}
-			testNetwork.wrap = func(i int, n *sessionNetwork) Network {
+			testNetwork.wrap = func(i int, n *sessionNetwork) joint.SealedNetwork {
 				return &keyed{n, k, i, testNetwork.session, t}
 			}
 			for _, at := range []int{4, 7, 5, 8, 3} { // later deaths come among fewer frames, or not at all
 				if _, err := testNetwork.live(life{party: at % rss.Roles, frame: at}, f.vaults, lifting(), func(ctx context.Context,
-					i int, n Network) error {
+					i int, n joint.SealedNetwork) error {
 					_, err := Train(ctx, f.party(i, n, testNetwork.session))
 					return err
 				}); err != errKilled && err != nil {
@@ -387,7 +388,7 @@ func TestAWindowThatLiesIsFound(t *testing.T) {
 				for who := range rss.Roles {
 					for _, window := range []int{4, 12, 20, 1 << 20} {
 						f.forget()
-						errs := f.testNetwork(t).run(func(ctx context.Context, i int, n Network) error {
+						errs := f.testNetwork(t).run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 							ctx, cancel := context.WithTimeout(ctx, time.Hour)
 							defer cancel()
 							p := f.party(i, n, 1)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -92,7 +93,7 @@ func TestZScoresAreTheTextbooks(t *testing.T) {
 		"logistic, to one":    {"p3", 150, fdskl.Params{Loss: "logistic", Outer: 4}},
 		"compact":             {"p0", 150, fdskl.Params{Ring: 48}},
 		"square":              {"owners", 200, fdskl.Params{}},
-		"regression":          {"p1", 150, fdskl.Params{Target: fdskl.Regression}},
+		"regression":          {"p1", 150, fdskl.Params{Target: joint.Regression}},
 		"small lambda":        {"p0", 150, fdskl.Params{Loss: "logistic", Lambda: 1.4e-3, Bound: boundPublic}},
 		"nobody":              {"", 60, fdskl.Params{Loss: "logistic", Outer: 2}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -92,7 +93,7 @@ func Disclose(
 // disclosed is what the code of the job's own session, or of a shard's, does and opens.
 func disclosed(
 	job *contract.Job, all []contract.Facts, p fdskl.Params, shard *contract.Shard,
-) (d fdskl.Disclosure, err error) {
+) (d joint.Disclosure, err error) {
 	if d, err = registry.Disclose(job, all, p, shard); err != nil {
 		return d, fmt.Errorf("job %q: %w", job.Name, err)
 	}

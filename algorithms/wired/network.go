@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -36,7 +36,7 @@ type sums interface {
 }
 
 // realSums is how the sums of reals are encoded.
-func realSums() secagg.Fixed { return secagg.Fixed{Bits: realBits, Bound: fdskl.RealBound} }
+func realSums() secagg.Fixed { return secagg.Fixed{Bits: realBits, Bound: joint.RealBound} }
 
 // protectedNetwork is a session as FDSKL sees it in masked mode.
 type protectedNetwork struct {
@@ -48,7 +48,7 @@ type protectedNetwork struct {
 // homomorphic encryption, for which the parties make a key that is fresh in every session. opened hears what the mode
 // shows this party besides the totals.
 func NewNetwork(ctx context.Context, s *protocol.Session, c *contract.Contract, opened func(kind string,
-	count int64)) (fdskl.Network, error) {
+	count int64)) (joint.Network, error) {
 	topology, err := contract.ParseTopology(c.Job.Topology)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -17,7 +17,7 @@ type Table struct {
 	Facts contract.Facts // what the contract has of it: numbers, and never a value
 
 	own     *vertical.Prepared
-	reading *fdskl.Reading
+	reading *joint.Reading
 }
 
 // ReadTable reads a party's table as its node would for the job: from a file or another location, by the options that

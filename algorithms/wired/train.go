@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -12,8 +13,8 @@ import (
 // Part is one party's part of a training.
 type Part struct {
 	Table  *Table               // the one that the party's facts in the contract are of
-	Vault  fdskl.Vault          // of this contract alone, for a party that comes back after a crash; nil: in memory
-	Report func(fdskl.Progress) // hears how far it is; may be nil
+	Vault  joint.Vault          // of this contract alone, for a party that comes back after a crash; nil: in memory
+	Report func(joint.Progress) // hears how far it is; may be nil
 }
 
 // Train does the part in a session of the training's contract, and returns this party's part of the model. Before
@@ -37,7 +38,7 @@ func (p Part) Train(ctx context.Context, s *protocol.Session, c *contract.Contra
 			"parties", f.Name, s.Name(differ[0]))
 	}
 	if p.Vault == nil {
-		p.Vault = fdskl.NewMemory()
+		p.Vault = joint.NewMemory()
 	}
 	phase, err := PhaseOf(p.Vault)
 	if err != nil {

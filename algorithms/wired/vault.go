@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 )
 
 // PhaseFile is where a party's vault keeps its secret phase seed for a job.
 const PhaseFile = "phase"
 
 // PhaseOf returns the party's secret phase seed for a job, drawn once and kept.
-func PhaseOf(v fdskl.Vault) (seed fdskl.PhaseSeed, err error) {
+func PhaseOf(v joint.Vault) (seed fdskl.PhaseSeed, err error) {
 	err = DrawnOnce(v, PhaseFile, seed[:], func() { seed = fdskl.NewPhaseSeed() })
 	return seed, err
 }
 
 // DrawnOnce reads a secret of a job from its file in a vault; where there is none, draw draws it, and it is kept.
-func DrawnOnce(v fdskl.Vault, name string, secret []byte, draw func()) error {
+func DrawnOnce(v joint.Vault, name string, secret []byte, draw func()) error {
 	data, err := v.Load(name)
 	switch {
 	case err != nil:

@@ -19,7 +19,7 @@ type budget struct {
 
 // budgets are of the product, test files and the lab excepted but where they say so. TestBudgets counts.
 var budgets = []budget{
-	{"lines of code", 125_600, 100_000}, // neither blank nor of a comment alone
+	{"lines of code", 125_630, 100_000}, // neither blank nor of a comment alone
 	{"lines of tests", 110_400, 88_000},
 	{"lines of the lab", 25_700, 15_000},
 	{"packages", 128, 80},

@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
@@ -70,9 +71,9 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 	}
 	w.Flush()
 	if d.Target == "" && len(d.Data) > 0 {
-		other := fdskl.Regression + " takes it for a number"
-		if d.params.Target == fdskl.Regression {
-			other = fdskl.Classification + " takes its values for classes"
+		other := joint.Regression + " takes it for a number"
+		if d.params.Target == joint.Regression {
+			other = joint.Classification + " takes its values for classes"
 		}
 		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", d.params.TargetKind(),
 			d.params.Label, other))
@@ -238,7 +239,7 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 	}
 	isSealed := d.privacy() == fdskl.Sealed
 	if isSealed { // the first three hold the shares
-		if !p.Binned() || p.Target == fdskl.Regression { // a scorecard is of the logistic loss
+		if !p.Binned() || p.Target == joint.Regression { // a scorecard is of the logistic loss
 			p.Loss = cmp.Or(p.Loss, kernel.Square.String())
 		}
 		p.Keeper, p.Helper = d.data.Names[1], d.data.Names[2]
@@ -263,7 +264,7 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 // is wider than usual. A node in its place refuses such labels: their owner should look at them first.
 func (d *columns) withRange(p fdskl.Params) (fdskl.Params, string) {
 	usual := sealed.WithDefaults(p)
-	if p.Target != fdskl.Regression {
+	if p.Target != joint.Regression {
 		return usual, ""
 	}
 	labels, err := d.data.Train[0].Column(p.Label)

@@ -14,6 +14,7 @@ import (
 	"github.com/hanse-project/hanse/internal/wording"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/trial"
@@ -90,7 +91,7 @@ func (r *columnsResult) describe(d *columns) {
 		r.Aggregation = d.Aggregation
 	}
 	r.Lambda, r.Features, r.Topology = cmp.Or(r.Lambda, float64(p.Lambda)), p.Features, d.topology()
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		r.TestRMSE = &r.TestError
 	}
 }

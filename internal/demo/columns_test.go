@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/trial"
@@ -39,7 +40,7 @@ func TestALabelFarOutWidensTheScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &columns{demo: &demo{Options: &Options{Algorithm: contract.FDSKL, Schedule: fdskl.Fixed, Kernel: "gaussian",
-			Target: fdskl.Regression}}}
+			Target: joint.Regression}}}
 		var err error
 		if d.data, err = trial.Files([]string{file}, dataset.Options{Label: "price"}, 3, 1); err != nil {
 			t.Fatal(err)

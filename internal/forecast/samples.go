@@ -25,7 +25,6 @@ import (
 	"github.com/hanse-project/hanse/secagg/psi"
 	"github.com/hanse-project/hanse/secagg/psi/okvs"
 	"github.com/hanse-project/hanse/secagg/psi/point"
-	"github.com/hanse-project/hanse/secagg/psi/words"
 	"github.com/hanse-project/hanse/secagg/ring"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -143,7 +142,7 @@ var samples = []sample{
 				tag := psi.Tag(mac, &ids[i], &zero)
 				list = append(list, tag[:]...)
 			}
-			x, _ := words.New(list, 16)
+			x, _ := point.NewIndex(list, 16)
 			for at := 0; at < len(list); at += 16 {
 				x.Find(list[at : at+16])
 			}

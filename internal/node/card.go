@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -140,7 +141,7 @@ func cardOf(c *contract.Contract, m *fdskl.Model, self string) *Card {
 		Params: c.Job.Parameters, Features: m.Params.Features, Lambda: cmp.Or(m.Lambda, float64(m.Params.Lambda)),
 		Loss: m.Params.Loss,
 	}
-	if m.Params.Target != fdskl.Regression {
+	if m.Params.Target != joint.Regression {
 		card.Classes, card.Positive = m.Classes, m.Event()
 	}
 	for _, f := range c.Parties {

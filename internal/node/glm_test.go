@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -199,7 +200,7 @@ func TestAScorecardOfNumbers(t *testing.T) {
 	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
 	must(t, err)
 	m, err := ReadModel(filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
-	if err != nil || m.Params.Target != fdskl.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
+	if err != nil || m.Params.Target != joint.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
 		t.Errorf("the model is %+v (%v)", m, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/node/job"
@@ -77,7 +77,7 @@ func (l *testNetwork) awaitKill(ctx context.Context, killed <-chan struct{}) {
 // TestKilledPredictionsOpenOnce kills parties in a prediction of two batches: what had opened comes again as it was,
 // and an audit that has every payload finds nothing, with each score counted once.
 func TestKilledPredictionsOpenOnce(t *testing.T) {
-	const rows = fdskl.ScoreRows + 76 // two batches
+	const rows = joint.ScoreRows + 76 // two batches
 	l, model := sealedNetwork(t, rows)
 	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -322,7 +322,7 @@ func TestKilledBetweenTheRecordAndTheWords(t *testing.T) {
 
 // TestAReceiverSaysTheSameInAllSessions of what it knows: an opening is of the same rows in all of them.
 func TestAReceiverSaysTheSameInAllSessions(t *testing.T) {
-	l, model := sealedNetwork(t, fdskl.ScoreRows+76) // two batches
+	l, model := sealedNetwork(t, joint.ScoreRows+76) // two batches
 	l.startAll()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -24,7 +25,7 @@ func TestTablesAreReadAsAsked(t *testing.T) {
 	spec := jobs.TableSpec{Path: l.tablePath(0, "train")}
 	tables := jobs.NewTables(map[string]jobs.TableSpec{"train": spec})
 	one := &fdskl.Model{Columns: []string{"job"}}
-	two := &fdskl.Model{Columns: []string{"job"}, Reading: &fdskl.Reading{NA: []string{"-"}, NAChosen: true}}
+	two := &fdskl.Model{Columns: []string{"job"}, Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
 	for i, model := range []*fdskl.Model{nil, one, two, nil, one} {
 		var table *dataset.Table
 		var err error

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/figures"
@@ -36,7 +37,7 @@ type Baseline struct {
 // judge fills in how scores of the test rows do.
 func (b *Baseline) judge(scores, labels []float64, m *fdskl.Model) {
 	b.Error = fdskl.TestError(scores, labels, m)
-	if m.Params.Target == fdskl.Regression || m.Params.Scores() > 1 {
+	if m.Params.Target == joint.Regression || m.Params.Scores() > 1 {
 		return
 	}
 	if area := figures.AUC(labels, scores); area != nil {
@@ -62,13 +63,13 @@ func (d *Data) Guess(p fdskl.Params) (float64, error) {
 	}
 	var wrong float64
 	for _, y := range test.Values {
-		if p.Target == fdskl.Regression {
+		if p.Target == joint.Regression {
 			wrong += (y - mean) * (y - mean)
 		} else if y != common {
 			wrong++
 		}
 	}
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		return math.Sqrt(wrong / float64(len(test.Values))), nil
 	}
 	return wrong / float64(len(test.Values)), nil
@@ -76,7 +77,7 @@ func (d *Data) Guess(p fdskl.Params) (float64, error) {
 
 // labels reads the labels of the rows to train on and to test on; the latter are of the former's classes.
 func (d *Data) labels(p fdskl.Params) (train, test *dataset.Labels, err error) {
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		if train, err = d.Train[0].Labels(d.Label, dataset.Regression); err == nil {
 			test, err = d.Test[0].Labels(d.Label, dataset.Regression)
 		}
@@ -267,14 +268,14 @@ func (d *Data) ScoresError(path, target string) (float64, error) {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	column := "class"
-	if target == fdskl.Regression {
+	if target == joint.Regression {
 		column = "prediction"
 	}
 	at := -1
 	if len(rows) > 0 {
 		at = slices.Index(rows[0], column)
 	}
-	if at < 2 && target != fdskl.Regression || at < 1 {
+	if at < 2 && target != joint.Regression || at < 1 {
 		return 0, fmt.Errorf("%s has no column %q", path, column)
 	}
 	left := make(map[string]int, len(d.Test[0].IDs)) // test rows without a score so far
@@ -301,7 +302,7 @@ func (d *Data) ScoresError(path, target string) (float64, error) {
 		return 0, fmt.Errorf("%s lacks the scores of %d of %d test rows", path, len(left), d.Test[0].Rows())
 	}
 	sum /= float64(d.Test[0].Rows())
-	if target == fdskl.Regression {
+	if target == joint.Regression {
 		return math.Sqrt(sum), nil
 	}
 	return sum, nil
@@ -319,7 +320,7 @@ func deviation(got string, want *dataset.Column, i int, target string) (float64,
 	switch off := v - want.Values[i]; {
 	case err != nil:
 		return 0, err
-	case target == fdskl.Regression:
+	case target == joint.Regression:
 		return off * off, nil
 	case off == 0:
 		return 0, nil

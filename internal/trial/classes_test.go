@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 )
 
@@ -37,7 +38,7 @@ func TestBaselinesOfClasses(t *testing.T) {
 	d, err := Files([]string{threeKinds(t, nil)}, dataset.Options{Label: "kind"}, 3, 1)
 	must(t, err)
 	target, classes, err := d.Target("")
-	if err != nil || target != fdskl.Classification || classes != 3 {
+	if err != nil || target != joint.Classification || classes != 3 {
 		t.Fatalf("target %q of %d classes: %v", target, classes, err)
 	}
 	p := fdskl.Params{Active: []string{"bank"}, Label: d.Label, Classes: 3, Features: 4}.WithDefaults()

@@ -10,6 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/keys"
@@ -96,7 +97,7 @@ func FitAlone(p *Prepared, params fdskl.Params, workers int) (*Alone, error) {
 
 // describe takes mean and deviation of numbers, and the most frequent of classes.
 func (a *Alone) describe(labels []float64, rows []int) {
-	if a.Params.Target != fdskl.Regression {
+	if a.Params.Target != joint.Regression {
 		times := make([]int, a.Params.ClassCount())
 		for _, i := range rows {
 			times[a.place(labels[i])]++
@@ -142,7 +143,7 @@ func (a *Alone) rowsOf(p *Prepared, rows []int) (*kernel.Matrix, []float64, erro
 	for _, i := range rows {
 		label := p.Labels.Values[i]
 		switch {
-		case a.Params.Target == fdskl.Regression:
+		case a.Params.Target == joint.Regression:
 			y = append(y, (label-a.Mean)/a.Scale)
 		case len(a.Functions) == 1:
 			y = append(y, label)
@@ -298,7 +299,7 @@ func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int)
 		return nil, nil, nil
 	}
 	table := kernel.Cosines()
-	for some := range slices.Chunk(rows, fdskl.ScoreRows) {
+	for some := range slices.Chunk(rows, joint.ScoreRows) {
 		x, err := PrepareScoring(t.Select(some), m)
 		if err != nil {
 			return nil, nil, err
@@ -316,7 +317,7 @@ func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int)
 			linear = append(linear, a.linear(x)...)
 		}
 	}
-	if a.Params.Target == fdskl.Regression {
+	if a.Params.Target == joint.Regression {
 		for _, f := range [][]float64{kernels, linear} {
 			for i := range f {
 				f[i] = f[i]*a.Scale + a.Mean
@@ -329,7 +330,7 @@ func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int)
 // Guess returns the scores, or the number, that the label holder gives every row where it knows nothing of them.
 func (a *Alone) Guess() []float64 {
 	switch {
-	case a.Params.Target == fdskl.Regression:
+	case a.Params.Target == joint.Regression:
 		return []float64{a.Mean}
 	case len(a.Functions) == 1:
 		return []float64{float64(2*a.Frequent - 1)}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 )
 
@@ -42,7 +43,7 @@ func TestAlone(t *testing.T) {
 		{"line", func(x float64) float64 { return 3000 + 100*x }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := fdskl.Params{Active: []string{"a"}, Label: "y", Target: fdskl.Regression, Seed: "s"}.WithDefaults()
+			p := fdskl.Params{Active: []string{"a"}, Label: "y", Target: joint.Regression, Seed: "s"}.WithDefaults()
 			made := func(seed uint64) *dataset.Table {
 				all := tables(400, seed)[0]
 				for i, x := range all.Columns[0].Values {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vault"
 )
@@ -90,7 +91,7 @@ func TestNobodyLearnsWhichClassIsRarer(t *testing.T) {
 // TestTheJobNamesTheEvent has it be +1, as text or as number, and refuses one that the label lacks.
 func TestTheJobNamesTheEvent(t *testing.T) {
 	p := fdskl.Params{Active: []string{"bank"}, Label: "y"}.WithDefaults()
-	for positive, want := range map[fdskl.ClassName][]string{
+	for positive, want := range map[joint.ClassName][]string{
 		"": {"bad", "good"}, "good": {"bad", "good"}, "bad": {"good", "bad"},
 	} {
 		p.Positive = positive

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vault"
@@ -77,9 +78,9 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 	}
 	var scores []float64
 	all := make([]*kernel.Matrix, len(tables))
-	for lo := 0; lo < tables[0].Rows(); lo += fdskl.ScoreRows {
+	for lo := 0; lo < tables[0].Rows(); lo += joint.ScoreRows {
 		for i, t := range tables {
-			rows, err := PrepareScoring(t.Slice(lo, min(lo+fdskl.ScoreRows, t.Rows())), p.models[i])
+			rows, err := PrepareScoring(t.Slice(lo, min(lo+joint.ScoreRows, t.Rows())), p.models[i])
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 )
@@ -113,7 +114,7 @@ func roundTrip(m *fdskl.Model) (*fdskl.Model, error) {
 		return nil, err
 	}
 	again := *m
-	again.Reading = new(fdskl.Reading)
+	again.Reading = new(joint.Reading)
 	return &again, cbor.Unmarshal(data, again.Reading)
 }
 

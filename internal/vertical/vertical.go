@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/wording"
@@ -22,7 +23,7 @@ type Prepared struct {
 	Normaliser *kernel.Normaliser
 	Rows       *kernel.Matrix
 	Columns    []string      // feature columns
-	Labels     *fdskl.Labels // nil without the label
+	Labels     *joint.Labels // nil without the label
 }
 
 // PrepareTraining normalises a table's feature columns by the job's parameters and, for an active
@@ -73,18 +74,18 @@ func fitOptions(way string) kernel.FitOptions {
 }
 
 // ReadingOf returns how a table was read that a part of a model was trained on, nil where its owner chose nothing.
-func ReadingOf(t *dataset.Table, o dataset.Options) *fdskl.Reading {
-	r := &fdskl.Reading{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, NA: o.NA, NAChosen: o.NA != nil,
+func ReadingOf(t *dataset.Table, o dataset.Options) *joint.Reading {
+	r := &joint.Reading{ID: o.ID, Categorical: o.Categorical, Missing: o.Missing, NA: o.NA, NAChosen: o.NA != nil,
 		Columns: o.Columns, Ignore: o.Ignore, Levels: o.Levels, Dates: o.Dates, DateOrders: t.DateOrders,
 		Delimiter: o.Delimiter, Decimal: o.Decimal, Thousands: o.Thousands, Units: o.Units}
-	if reflect.DeepEqual(*r, fdskl.Reading{}) {
+	if reflect.DeepEqual(*r, joint.Reading{}) {
 		return nil
 	}
 	return r
 }
 
 // TrainingOptions returns how the table was read that a part of a model was trained on.
-func TrainingOptions(r *fdskl.Reading) dataset.Options {
+func TrainingOptions(r *joint.Reading) dataset.Options {
 	if r == nil {
 		return dataset.Options{}
 	}
@@ -218,14 +219,14 @@ func KernelColumns(t *dataset.Table) []kernel.Column {
 // numbers, unless target says it, and how many classes there are, 0 for numbers.
 func TargetOf(t *dataset.Table, label, target string) (string, int, error) {
 	switch target {
-	case fdskl.Regression:
+	case joint.Regression:
 		return target, 0, nil
 	case "":
 		kind, classes, err := t.TargetOf(label)
 		if kind == dataset.Regression {
-			return fdskl.Regression, 0, err
+			return joint.Regression, 0, err
 		}
-		return fdskl.Classification, classes, err
+		return joint.Classification, classes, err
 	}
 	l, err := t.Labels(label, dataset.Classification)
 	if err != nil {
@@ -235,9 +236,9 @@ func TargetOf(t *dataset.Table, label, target string) (string, int, error) {
 }
 
 // LabelsOf reads the label column by the job's target, and the event by what the job says of it.
-func LabelsOf(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
+func LabelsOf(t *dataset.Table, p fdskl.Params) (*joint.Labels, error) {
 	kind := dataset.Classification
-	if p.Target == fdskl.Regression {
+	if p.Target == joint.Regression {
 		kind = dataset.Regression
 	}
 	l, err := t.Labels(p.Label, kind)
@@ -247,7 +248,7 @@ func LabelsOf(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 	if want := p.ClassCount(); len(l.Classes) != want {
 		return nil, fmt.Errorf("%s: label column %q has %d different labels (%s), the job says %d classes: want classes = "+
 			"%d in its parameters, or target = %q for numbers", t.Path, p.Label, len(l.Classes),
-			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), fdskl.Regression)
+			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), joint.Regression)
 	}
 	if err := putEvent(l, p); err != nil {
 		return nil, fmt.Errorf("%s: label column %q %w", t.Path, p.Label, err)
@@ -264,7 +265,7 @@ func LabelsOf(t *dataset.Table, p fdskl.Params) (*fdskl.Labels, error) {
 			"labels: fill these cells or leave their rows out", t.Path, p.Label, missing, t.Rows(),
 			t.IDs[slices.Index(l.Present, false)])
 	}
-	return &fdskl.Labels{Values: l.Values, Classes: l.Classes}, nil
+	return &joint.Labels{Values: l.Values, Classes: l.Classes}, nil
 }
 
 // putEvent has the class be +1 that the job calls the event.
@@ -287,7 +288,7 @@ func putEvent(l *dataset.Labels, p fdskl.Params) error {
 }
 
 // RarerFirst reports whether fewer rows are of the first of two classes, -1, than of the second.
-func RarerFirst(l *fdskl.Labels) bool {
+func RarerFirst(l *joint.Labels) bool {
 	sum := 0.0
 	for _, y := range l.Values {
 		if !math.IsNaN(y) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -152,7 +153,7 @@ func some(d *trial.Data, rows int, seed uint64) *trial.Data {
 
 // try trains and tests once.
 func try(ctx context.Context, d *trial.Data, scale string, features int, loss string, seed uint64) (Result, error) {
-	_, classes, err := d.Target(fdskl.Classification)
+	_, classes, err := d.Target(joint.Classification)
 	if err != nil {
 		return Result{}, err
 	}

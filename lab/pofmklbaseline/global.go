@@ -1,7 +1,7 @@
 package pofmklbaseline
 
 import (
-	"github.com/hanse-project/hanse/algorithms/hedge"
+	"github.com/hanse-project/hanse/algorithms/federated"
 	"github.com/hanse-project/hanse/algorithms/pofmkl"
 )
 
@@ -15,7 +15,7 @@ type trust struct {
 // newTrust returns equal weights.
 func newTrust(n int) *trust {
 	w := &trust{log: make([]float64, n), share: make([]float64, n), sum: make([]float64, n)}
-	hedge.Normalise(w.share, w.log)
+	federated.Hedge(w.share, w.log)
 	return w
 }
 
@@ -25,7 +25,7 @@ func (w *trust) learn(step float64, clients int) {
 		w.log[i] -= step * s / float64(clients)
 	}
 	clear(w.sum)
-	hedge.Normalise(w.share, w.log)
+	federated.Hedge(w.share, w.log)
 }
 
 // Global is vM-KOFL: clients send the updates and losses of all kernels, and the server keeps one

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -20,23 +20,23 @@ type recipe struct {
 // made lists the small sets: a few hundred rows each.
 func made() []recipe {
 	return []recipe{
-		{"linear with noise", 300, 8, fdskl.Regression, func(x []float64, rng *rand.Rand) float64 {
+		{"linear with noise", 300, 8, joint.Regression, func(x []float64, rng *rand.Rand) float64 {
 			return 2*x[0] - x[1] + 0.5*x[2] + 0.5*x[3] + 1.5*rng.NormFloat64()
 		}},
-		{"nonlinear", 400, 5, fdskl.Regression, func(x []float64, rng *rand.Rand) float64 {
+		{"nonlinear", 400, 5, joint.Regression, func(x []float64, rng *rand.Rand) float64 {
 			return math.Sin(3*x[0]) + x[1]*x[2] + 0.05*rng.NormFloat64()
 		}},
-		{"mostly noise", 300, 20, fdskl.Classification, func(x []float64, rng *rand.Rand) float64 {
+		{"mostly noise", 300, 20, joint.Classification, func(x []float64, rng *rand.Rand) float64 {
 			return 0.5*x[0] + 0.3*x[1] + rng.NormFloat64()
 		}},
-		{"wide", 200, 120, fdskl.Regression, func(x []float64, rng *rand.Rand) float64 {
+		{"wide", 200, 120, joint.Regression, func(x []float64, rng *rand.Rand) float64 {
 			s := 0.0
 			for _, v := range x[:10] {
 				s += v
 			}
 			return s + rng.NormFloat64()
 		}},
-		{"two classes", 500, 6, fdskl.Classification, func(x []float64, rng *rand.Rand) float64 {
+		{"two classes", 500, 6, joint.Classification, func(x []float64, rng *rand.Rand) float64 {
 			return math.Hypot(x[0], x[1]) - 1.2 + 0.2*rng.NormFloat64()
 		}},
 	}
@@ -60,7 +60,7 @@ func (r recipe) draw(seed uint64) *split {
 			columns[i].Values[j] = x[i]
 		}
 		y[j] = r.value(x, rng)
-		if r.target == fdskl.Classification {
+		if r.target == joint.Classification {
 			y[j] = math.Copysign(1, y[j])
 		}
 	}
@@ -68,7 +68,7 @@ func (r recipe) draw(seed uint64) *split {
 	if err != nil {
 		panic(err) // numbers that vary
 	}
-	if r.target == fdskl.Classification {
+	if r.target == joint.Classification {
 		c.target, c.y, c.truth = r.target, y[:r.rows], y[r.rows:]
 	}
 	return c
@@ -77,7 +77,7 @@ func (r recipe) draw(seed uint64) *split {
 // cutNumbers normalises the columns of rows by those that are for training, the first so many, and so the numbers that
 // are learned.
 func cutNumbers(columns []kernel.Column, y []float64, train int) (*split, error) {
-	c := &split{target: fdskl.Regression}
+	c := &split{target: joint.Regression}
 	var mean, squares float64
 	for _, v := range y[:train] {
 		mean += v / float64(train)

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -116,7 +117,7 @@ func read(s sets.Benchmark, seed uint64, bins int) (*split, error) {
 	}
 	p := fdskl.Params{Active: data.Names[:1], Label: data.Label, Scale: s.Scale, Constant: "drop",
 		Sigma: s.Sigma, BinParams: fdskl.BinParams{Bins: bins}}.WithDefaults()
-	c := &split{target: fdskl.Classification, sigma: s.Sigma}
+	c := &split{target: joint.Classification, sigma: s.Sigma}
 	for i, t := range data.Train {
 		prepared, err := vertical.PrepareTraining(t, p, i == 0)
 		if err != nil {
@@ -219,8 +220,8 @@ func (c *split) features(ctx context.Context, p fdskl.Params, parts []*kernel.Ma
 		values[j] = float64(2*(j%2) - 1) // the labels do not matter
 	}
 	party := &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Sealed, Rows: rows,
-		Labels: &fdskl.Labels{Values: values, Classes: []string{"0", "1"}}, Network: fdskl.Solo{}}
-	if p.Target == fdskl.Regression {
+		Labels: &joint.Labels{Values: values, Classes: []string{"0", "1"}}, Network: fdskl.Solo{}}
+	if p.Target == joint.Regression {
 		party.Labels.Classes = nil
 	}
 	for i, m := range parts {
@@ -232,8 +233,8 @@ func (c *split) features(ctx context.Context, p fdskl.Params, parts []*kernel.Ma
 		return nil, err
 	}
 	z := mat.NewDense(rows, p.Features, nil)
-	for lo := 0; lo < rows; lo += fdskl.ScoreRows {
-		turns, err := b.Turns(parts, lo, min(lo+fdskl.ScoreRows, rows))
+	for lo := 0; lo < rows; lo += joint.ScoreRows {
+		turns, err := b.Turns(parts, lo, min(lo+joint.ScoreRows, rows))
 		if err != nil {
 			return nil, err
 		}
@@ -268,13 +269,13 @@ func (c *split) width() float64 {
 func (c *split) wrong(f []float64) float64 {
 	sum := 0.0
 	for j, y := range c.truth {
-		if c.target == fdskl.Regression {
+		if c.target == joint.Regression {
 			sum += (f[j] - y) * (f[j] - y)
 		} else if (f[j] > 0) != (y > 0) {
 			sum++
 		}
 	}
-	if c.target == fdskl.Regression {
+	if c.target == joint.Regression {
 		return math.Sqrt(sum / float64(len(f)))
 	}
 	return sum / float64(len(f))

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/trial"
@@ -285,7 +286,7 @@ func opened(f []float64, b, most int, rng *rand.Rand) []float64 {
 
 // figures are those of scores of the test rows.
 func (c *split) figures(f []float64) []float64 {
-	if c.target == fdskl.Regression {
+	if c.target == joint.Regression {
 		return []float64{c.wrong(f)}
 	}
 	order := make([]int, len(f))

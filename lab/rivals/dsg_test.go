@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
@@ -28,7 +29,7 @@ func TestDSGIsFDSKLWithoutParties(t *testing.T) {
 			}
 			defer v.Close()
 			party := &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Masked, Rows: len(labels),
-				Labels: &fdskl.Labels{Values: labels, Classes: []string{"-1", "1"}}, Network: fdskl.Solo{}, Vault: v}
+				Labels: &joint.Labels{Values: labels, Classes: []string{"-1", "1"}}, Network: fdskl.Solo{}, Vault: v}
 			for i, m := range parts {
 				normaliser := &kernel.Normaliser{}
 				for _, name := range m.Dense {

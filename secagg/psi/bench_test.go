@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/secagg/psi/words"
+	"github.com/hanse-project/hanse/secagg/psi/point"
 )
 
 // BenchmarkPieces measures what asker, keeper and helper do with each ID on one worker, but for what packages okvs and
@@ -27,7 +27,7 @@ func BenchmarkPieces(b *testing.B) {
 		places[i] = int(at)
 	}
 	tags := w.tags(keys.Hash{}, withDummies)
-	known, _ := words.New(tags, wordSize)
+	known, _ := point.NewIndex(tags, wordSize)
 	missing := bytes.Clone(tags)
 	for at := 0; at < len(missing); at += wordSize {
 		binary.BigEndian.PutUint64(missing[at:], ^binary.BigEndian.Uint64(missing[at:]))
@@ -48,7 +48,7 @@ func BenchmarkPieces(b *testing.B) {
 		{"AES of the keeper", func() { w.add(n, inOrder, func(id *ID, out []byte) { block.Encrypt(out, id[:wordSize]) }) }},
 		{"elements", func() { w.wide(order) }},
 		{"tags", func() { w.tags(keys.Hash{}, withDummies) }},
-		{"index", func() { words.New(tags, wordSize) }},
+		{"index", func() { point.NewIndex(tags, wordSize) }},
 		{"find, all there", find(tags)},
 		{"find, none there", find(missing)},
 		{"list of all", func() { w.listed(places) }},

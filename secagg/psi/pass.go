@@ -22,7 +22,6 @@ import (
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/psi/okvs"
 	"github.com/hanse-project/hanse/secagg/psi/point"
-	"github.com/hanse-project/hanse/secagg/psi/words"
 )
 
 // pass is the comparison of all parties' rows by one key.
@@ -474,7 +473,7 @@ func (w *pass) accept(list, digest []byte) error {
 			return deviation("it is not sorted")
 		}
 	}
-	known, _ := words.New(list, wordSize)
+	known, _ := point.NewIndex(list, wordSize)
 	found := make([]bool, len(list)/wordSize)
 	w.common = make([]Common, len(found))
 	missing := len(found)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/psi/point"
-	"github.com/hanse-project/hanse/secagg/psi/words"
 )
 
 // countPoints is mode dh: asker and keeper count their common elements by points under the scalars of both. open tells
@@ -52,12 +51,12 @@ func (w *pass) countPoints(ctx context.Context) (open func(context.Context) ([]i
 		}
 	}
 	told := w.secret("order", w.number)
-	var known *words.Index
+	var known *point.Index
 	var shuffle []uint32 // what is sent is doubled in the order that is told later
 	if two {
 		var again int
 		// Equal ones are of a point plus others of low order: each common row would count again.
-		if known, again = words.New(doubled, wordSize); again >= 0 {
+		if known, again = point.NewIndex(doubled, wordSize); again >= 0 {
 			return nil, &Deviation{peer, stepPoints.of(w.number), "two points are equal under this party's scalar"}
 		}
 		if shuffle, err = permutation(told, len(doubled)/wordSize); err != nil {
@@ -146,7 +145,7 @@ func (w *pass) countPoints(ctx context.Context) (open func(context.Context) ([]i
 
 // commonWords finds the words of one list in another one, which comes piece by piece and is not kept.
 type commonWords struct {
-	known *words.Index
+	known *point.Index
 	seen  []bool   // by place in the known list
 	at    []uint32 // places, in the list that comes, of the words that the known list has
 	n     uint32   // words that have come
@@ -155,7 +154,7 @@ type commonWords struct {
 // find takes in the next piece. It reports false if one of its words stands twice in it, or came in an earlier piece
 // and is in the known list as well: words that the known list does not have count nowhere.
 func (c *commonWords) find(piece []byte) bool {
-	if _, again := words.New(piece, wordSize); again >= 0 {
+	if _, again := point.NewIndex(piece, wordSize); again >= 0 {
 		return false
 	}
 	for ; len(piece) > 0; piece = piece[wordSize:] {

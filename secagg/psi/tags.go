@@ -10,7 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/keys"
-	"github.com/hanse-project/hanse/secagg/psi/words"
+	"github.com/hanse-project/hanse/secagg/psi/point"
 )
 
 // dummies are the elements that asker and keeper add to their lists, the same at both: a helper that leaves out a share
@@ -135,7 +135,7 @@ const twoTags = "two tags are equal"
 // matches are the tags that two lists have in common. The asker's list is kept, and the keeper's goes by.
 type matches struct {
 	list  []byte // the asker's
-	known *words.Index
+	known *point.Index
 	other []uint32 // by place in the asker's list: where the keeper's has the tag, from 1 on
 	n     int      // tags of the keeper that have come
 }
@@ -151,7 +151,7 @@ func (m *matches) keep(piece []byte, tags int) {
 // index ends the asker's list. It reports false if two of its tags are equal.
 func (m *matches) index() bool {
 	var again int
-	m.known, again = words.New(m.list, wordSize)
+	m.known, again = point.NewIndex(m.list, wordSize)
 	m.other = make([]uint32, len(m.list)/wordSize)
 	return again < 0
 }
@@ -163,7 +163,7 @@ func (m *matches) take(workers int, piece []byte) bool {
 	distinct := true
 	parallel.All(workers, 2, func(i int) {
 		if i == 0 {
-			_, again := words.New(piece, wordSize)
+			_, again := point.NewIndex(piece, wordSize)
 			distinct = again < 0
 			return
 		}

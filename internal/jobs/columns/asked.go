@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/keys"
@@ -118,8 +118,8 @@ func knownSize(rows int) int { return (rows + 7) / 8 }
 
 // batchAt returns the rows of a batch, of a job over n.
 func batchAt(number, n int) (lo, hi int) {
-	lo = (number - 1) * fdskl.ScoreRows
-	return lo, min(lo+fdskl.ScoreRows, n)
+	lo = (number - 1) * joint.ScoreRows
+	return lo, min(lo+joint.ScoreRows, n)
 }
 
 // opening names an opening of the job.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -12,7 +13,7 @@ import (
 // chooseEvent has the label holder's part of a model read scores as of the rarer class, where the job leaves that to it
 // and the labels do not say it, and returns who chose the event. Nothing of it is told: what all parties learn of the
 // classes is in one order, whatever the rows are. The same table gives the same choice in every session.
-func (t *training) chooseEvent(m *fdskl.Model, labels *fdskl.Labels) (by string) {
+func (t *training) chooseEvent(m *fdskl.Model, labels *joint.Labels) (by string) {
 	switch {
 	case t.params.Positive != "":
 		return jobs.ByJob

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/jobs"
 )
 
@@ -69,16 +70,16 @@ func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
 // fewer: where it alone reads scores of its own labels, and the labels do not say the event. What the other has is as
 // it was.
 func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
-	rarer := &fdskl.Labels{Values: []float64{-1, 1, 1}, Classes: []string{"bad", "good"}}
-	later := &fdskl.Labels{Values: []float64{-1, -1, 1}, Classes: []string{"bad", "good"}}
-	even := &fdskl.Labels{Values: []float64{-1, 1}, Classes: []string{"bad", "good"}}
-	called := func(a, b string) *fdskl.Labels { return &fdskl.Labels{Values: rarer.Values, Classes: []string{a, b}} }
+	rarer := &joint.Labels{Values: []float64{-1, 1, 1}, Classes: []string{"bad", "good"}}
+	later := &joint.Labels{Values: []float64{-1, -1, 1}, Classes: []string{"bad", "good"}}
+	even := &joint.Labels{Values: []float64{-1, 1}, Classes: []string{"bad", "good"}}
+	called := func(a, b string) *joint.Labels { return &joint.Labels{Values: rarer.Values, Classes: []string{a, b}} }
 	bank := fdskl.Params{Active: []string{"bank"}, Label: "y"}
 	for _, c := range []struct {
 		name   string
 		self   string
 		change func(p *fdskl.Params)
-		labels *fdskl.Labels
+		labels *joint.Labels
 		by     string
 		turned bool
 		event  string
@@ -98,7 +99,7 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 			false, "good"},
 		{"points of all owners", "bank", func(p *fdskl.Params) { p.Bins, p.Points = 5, fdskl.ToOwners }, rarer,
 			jobs.ByOrder, false, "good"},
-		{"numbers", "bank", func(p *fdskl.Params) { p.Target = fdskl.Regression }, &fdskl.Labels{Values: []float64{1, 2}},
+		{"numbers", "bank", func(p *fdskl.Params) { p.Target = joint.Regression }, &joint.Labels{Values: []float64{1, 2}},
 			jobs.ByOrder, false, ""},
 	} {
 		p := bank
@@ -135,7 +136,7 @@ func TestOldScoresOfCodesThatAreTexts(t *testing.T) {
 	}
 	// Of one whose job says it, another model could not tell which of two orders is meant.
 	for _, classes := range [][]string{{"10", "9"}, {"9", "10"}} {
-		m := &fdskl.Model{Params: fdskl.Params{Positive: fdskl.ClassName(classes[1])}, Classes: classes}
+		m := &fdskl.Model{Params: fdskl.Params{Positive: joint.ClassName(classes[1])}, Classes: classes}
 		if name := namedEvent(m); name != " "+classes[1] {
 			t.Errorf("of %s, as the job says, the header says %q", classes[1], name)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -84,7 +85,7 @@ func aloneNotice(a *vertical.Alone, own *vertical.Prepared, m *fdskl.Model, work
 		if f.scores == nil || len(rows) < figures.ByHeart*f.features {
 			continue
 		}
-		numbers := m.Params.Target == fdskl.Regression
+		numbers := m.Params.Target == joint.Regression
 		if found := figures.Perfect(labels, f.scores, m.Params.Scores(), numbers); found != "" {
 			return fmt.Sprintf("%s's own columns alone come to %s on %d training rows: as if one of them were the label "+
 				"itself, or known only after the label; leave out columns that say the outcome", m.Params.Active[0], found,
@@ -136,7 +137,7 @@ func (j *judged) report() (*figures.Report, error) {
 		}
 		labelled, labels, ids = append(labelled, i), append(labels, y), append(ids, j.rows.IDs[i])
 		for _, s := range j.scores[i*each : (i+1)*each] {
-			if j.model.Params.Target == fdskl.Regression {
+			if j.model.Params.Target == joint.Regression {
 				s = j.model.Unit(s)
 			}
 			scores = append(scores, s)
@@ -155,7 +156,7 @@ func (j *judged) report() (*figures.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.model.Params.Target == fdskl.Regression {
+	if j.model.Params.Target == joint.Regression {
 		if r.Numbers, err = figures.OfNumbers(labels, scores); err != nil {
 			return nil, err
 		}
@@ -308,7 +309,7 @@ func (j *judged) rivals(rows []int) (against []rival, err error) {
 		r := rival{name: name}
 		for _, row := range rows {
 			for _, s := range j.beside[name][row*each : (row+1)*each] {
-				if j.model.Params.Target == fdskl.Regression {
+				if j.model.Params.Target == joint.Regression {
 					s = j.model.Unit(s)
 				}
 				r.scores = append(r.scores, s)
@@ -360,7 +361,7 @@ func (j *Jobs) SetRule(training keys.Hash, rule figures.Rule) (*figures.Decision
 	if err != nil {
 		return nil, err
 	}
-	if m != nil && (m.Params.Target == fdskl.Regression || m.Params.Scores() > 1) {
+	if m != nil && (m.Params.Target == joint.Regression || m.Params.Scores() > 1) {
 		return nil, fmt.Errorf("training %s has no threshold: it is of numbers, or of three or more classes, of which a row "+
 			"has the one with the largest score", training.Short())
 	}
@@ -407,7 +408,7 @@ func (j *Jobs) scoredFigures(m *fdskl.Model, called string, labels, rows *datase
 // labelValues reads labels as the model knows them: -1 and +1, of several classes their places, or numbers; NaN where
 // there is none.
 func labelValues(t *dataset.Table, m *fdskl.Model) ([]float64, error) {
-	if m.Params.Target == fdskl.Regression {
+	if m.Params.Target == joint.Regression {
 		c, err := t.Column(m.Params.Label)
 		if err != nil {
 			return nil, err
@@ -517,7 +518,7 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("scores: row %q has the score %.40q, which is no number", line[0], cell)
 			}
-			if m.Params.Target == fdskl.Regression {
+			if m.Params.Target == joint.Regression {
 				s = (s - m.Mean) / m.Scale
 			}
 			if turned {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/algorithms/wired"
@@ -181,18 +182,18 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	// All rows, block by block. What opened in an earlier session comes again as it was.
 	n := r.Contract().Rows()
 	var scores []float64
-	for lo := 0; lo < n; lo += fdskl.ScoreRows {
-		hi := min(lo+fdskl.ScoreRows, n)
+	for lo := 0; lo < n; lo += joint.ScoreRows {
+		hi := min(lo+joint.ScoreRows, n)
 		var part *dataset.Table
 		if table != nil {
 			part = table.Slice(lo, hi)
 		}
-		f, err := scorer.score(ctx, lo/fdskl.ScoreRows+1, hi-lo, part)
+		f, err := scorer.score(ctx, lo/joint.ScoreRows+1, hi-lo, part)
 		if err != nil {
 			return nil, err
 		}
 		scores = append(scores, f...)
-		r.progress(fdskl.Progress{Step: "scores", Done: hi, Total: n})
+		r.progress(joint.Progress{Step: "scores", Done: hi, Total: n})
 	}
 	report := r.Report(n)
 	report.Known, report.Model, report.Positive = r.Daemon.Known(), p.job.Model, positiveOf(p.model, "")
@@ -242,7 +243,7 @@ func (p *prediction) unseen(r *session, rows *dataset.Table) []kernel.Unseen {
 }
 
 // batchesOf is in how many batches so many rows are scored.
-func batchesOf(rows int) int { return (rows + fdskl.ScoreRows - 1) / fdskl.ScoreRows }
+func batchesOf(rows int) int { return (rows + joint.ScoreRows - 1) / joint.ScoreRows }
 
 // figures are those of the scored rows, where this node's table has their labels.
 func (p *prediction) figures(rows *dataset.Table, scores []float64) (*figures.Report, error) {
@@ -301,7 +302,7 @@ func scoreHeader(as reading) []string {
 	event := namedEvent(as.model)
 	header := []string{"id", "score" + event, "class"}
 	switch {
-	case as.model.Params.Target == fdskl.Regression:
+	case as.model.Params.Target == joint.Regression:
 		header = []string{"id", "prediction"}
 	case as.model.Params.Scores() > 1:
 		for _, class := range as.model.Classes {
@@ -323,7 +324,7 @@ func unmatchedRow(id string, cells int) []string {
 // scoreRow renders one prediction from a row's scores.
 func scoreRow(id string, scores []float64, as reading) []string {
 	score := scores[0]
-	if as.model.Params.Target == fdskl.Regression {
+	if as.model.Params.Target == joint.Regression {
 		return []string{id, number(as.model.Unit(score))}
 	}
 	if len(scores) > 1 {

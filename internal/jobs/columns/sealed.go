@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
@@ -149,7 +150,7 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		return nil, err
 	}
 	p := &sealed.Party{Party: party, Network: r.sealed, Session: r.Number(), Owner: s.member.ID,
-		Scratch: func(bytes int64) (sealed.Scratch, error) {
+		Scratch: func(bytes int64) (joint.Scratch, error) {
 			f, err := r.Vault.Scratch(featuresFile, bytes)
 			if err != nil {
 				return nil, fmt.Errorf("shares of features: %w", err)
@@ -178,7 +179,7 @@ func (s *sealing) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		return nil, err
 	}
 	m.Contract, m.Columns, m.Reading = r.Contract().Hash(), prepared.columns, prepared.reading
-	var labels *fdskl.Labels
+	var labels *joint.Labels
 	if prepared.own != nil {
 		labels = prepared.own.Labels
 	}
@@ -219,7 +220,7 @@ func ofThisVersion(c *contract.Contract, p fdskl.Params) error {
 // prepared is what a model part keeps of a table.
 type prepared struct {
 	columns []string
-	reading *fdskl.Reading
+	reading *joint.Reading
 	own     *vertical.Prepared
 }
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -25,7 +25,7 @@ const leaveTime = time.Second
 type session struct {
 	*jobs.Session
 	wire    *protocol.Session
-	network fdskl.Network
+	network joint.Network
 	sealed  *wired.SealedNetwork // in sealed jobs, in place of network
 	kept    []byte               // this party's part of the job; nil where its part is a file of its own
 }
@@ -127,7 +127,7 @@ func (r *session) watch(ctx context.Context) {
 }
 
 // progress passes an algorithm's progress on.
-func (r *session) progress(p fdskl.Progress) { r.Step(p.Step, p.Done, p.Total, p.Metric) }
+func (r *session) progress(p joint.Progress) { r.Step(p.Step, p.Done, p.Total, p.Metric) }
 
 // cores is how many goroutines do arithmetic where so many are wanted; 0: one for each core.
 func cores(wanted int) int { return cmp.Or(wanted, runtime.GOMAXPROCS(0)) }

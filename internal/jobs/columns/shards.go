@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
@@ -202,7 +203,7 @@ func (s *scoresOfShards) score(_ context.Context, number, n int, _ *dataset.Tabl
 	if s.scores == nil {
 		return nil, nil
 	}
-	lo := (number - 1) * fdskl.ScoreRows * s.each
+	lo := (number - 1) * joint.ScoreRows * s.each
 	if lo < 0 || lo+n*s.each > len(s.scores) {
 		return nil, fmt.Errorf("scores of %d rows of part %d, the shards have %d in all", n, number, len(s.scores))
 	}
@@ -273,7 +274,7 @@ func (p *prediction) scoreWords(ctx context.Context, r *session, rows *kernel.Ma
 		if len(words) == 0 { // outside the three
 			return nil, nil
 		}
-		lo := (number - 1) * fdskl.ScoreRows * each
+		lo := (number - 1) * joint.ScoreRows * each
 		if n < 0 || lo < 0 || lo+n > len(words) {
 			return nil, fmt.Errorf("%d numbers of opening %d, the shards have %d in all", n, number, len(words))
 		}

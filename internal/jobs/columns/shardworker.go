@@ -9,6 +9,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
@@ -60,7 +61,7 @@ func WorkShard(ctx context.Context, s *worker.Session) ([]byte, error) {
 	}
 	at := s.Contract.Shard
 	shard := fdskl.Shard{Lo: at.First, Hi: at.First + at.Rows}
-	report := func(p fdskl.Progress) { s.Report(p.Step, p.Done, p.Total) }
+	report := func(p joint.Progress) { s.Report(p.Step, p.Done, p.Total) }
 	if t.Kind == maskedSum || t.Kind == maskedScores {
 		network, err := wired.NewNetwork(ctx, s.Wire, s.Contract, func(string, int64) {})
 		if err != nil {

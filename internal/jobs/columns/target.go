@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -57,9 +58,9 @@ func openTarget(job *contract.Job) (target string, open bool) {
 	target, _ = job.Parameters[paramTarget].(string)
 	name, _ := job.Parameters["loss"].(string)
 	if loss, err := kernel.ParseLoss(name); target == "" && err == nil && loss.Classifies() {
-		target = fdskl.Classification
+		target = joint.Classification
 	}
-	return target, target != fdskl.Regression
+	return target, target != joint.Regression
 }
 
 // TakeIn implements jobs.Kind: the label holder says what its label is. Two classes are what a job is of that says
@@ -84,7 +85,7 @@ func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, 
 		return "", fmt.Errorf("job %q: %s settles a target that the job says or that another party holds", job.Name, party)
 	}
 	switch {
-	case s.Target == fdskl.Regression:
+	case s.Target == joint.Regression:
 		job.Parameters[paramTarget] = s.Target
 	case s.Classes != 2:
 		job.Parameters[paramTarget], job.Parameters[paramClasses] = s.Target, int64(s.Classes)
@@ -100,8 +101,8 @@ func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, 
 	switch {
 	case said != "":
 		return text + event, nil
-	case p.Target == fdskl.Regression:
-		return text + fmt.Sprintf(" (inferred; say target = %q for classes)", fdskl.Classification), nil
+	case p.Target == joint.Regression:
+		return text + fmt.Sprintf(" (inferred; say target = %q for classes)", joint.Classification), nil
 	}
-	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", fdskl.Regression) + event, nil
+	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", joint.Regression) + event, nil
 }

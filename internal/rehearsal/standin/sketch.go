@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -33,9 +34,9 @@ func Sketch(job *contract.Job, schemas map[string]*Schema, common float64) (*con
 		if s := schemas[p.Active[0]]; s != nil && s.Label != nil && open {
 			switch n := len(s.Label.Classes); {
 			case n == 0:
-				j.Parameters["target"] = fdskl.Regression
+				j.Parameters["target"] = joint.Regression
 			case n != 2:
-				j.Parameters["target"], j.Parameters["classes"] = fdskl.Classification, int64(n)
+				j.Parameters["target"], j.Parameters["classes"] = joint.Classification, int64(n)
 			}
 		}
 	}

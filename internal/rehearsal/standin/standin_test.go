@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/ids"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -91,9 +92,9 @@ func TestTablesAreOfTheShapeThatTheContractStates(t *testing.T) {
 		kind       string
 		classes    int
 	}{
-		"two classes": {nil, fdskl.Classification, 2},
-		"classes":     {map[string]any{"target": "classification", "classes": int64(5)}, fdskl.Classification, 5},
-		"numbers":     {map[string]any{"target": "regression"}, fdskl.Regression, 0},
+		"two classes": {nil, joint.Classification, 2},
+		"classes":     {map[string]any{"target": "classification", "classes": int64(5)}, joint.Classification, 5},
+		"numbers":     {map[string]any{"target": "regression"}, joint.Regression, 0},
 	} {
 		c := training(60, of.parameters)
 		p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)

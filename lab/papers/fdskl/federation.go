@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -85,7 +86,7 @@ func (l *Lab) federation(ctx context.Context, r *rows, p fdskl.Params) (run Fede
 // trainParty is one party's part of a training.
 func trainParty(
 	ctx context.Context, n *network, s *protocol.Session, r *rows, p fdskl.Params, i int, dir string,
-) (*fdskl.Model, fdskl.Network, error) {
+) (*fdskl.Model, joint.Network, error) {
 	prepared, err := vertical.PrepareTraining(r.data.Train[i], p, i == 0)
 	if err != nil {
 		return nil, nil, err
@@ -114,15 +115,15 @@ func trainParty(
 }
 
 // scoreParty is one party's part of the scoring of the test rows; the scores open to the first party.
-func scoreParty(ctx context.Context, net fdskl.Network, r *rows, m *fdskl.Model, i int) ([]float64, error) {
+func scoreParty(ctx context.Context, net joint.Network, r *rows, m *fdskl.Model, i int) ([]float64, error) {
 	s, err := fdskl.NewScorer(fdskl.Scoring{Self: i, Models: []*fdskl.Model{m}, Network: net, Workers: 1})
 	if err != nil {
 		return nil, err
 	}
 	var scores []float64
 	test := r.data.Test[i]
-	for lo := 0; lo < test.Rows(); lo += fdskl.ScoreRows {
-		rows, err := vertical.PrepareScoring(test.Slice(lo, min(lo+fdskl.ScoreRows, test.Rows())), m)
+	for lo := 0; lo < test.Rows(); lo += joint.ScoreRows {
+		rows, err := vertical.PrepareScoring(test.Slice(lo, min(lo+joint.ScoreRows, test.Rows())), m)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ type maskedNetwork struct {
 }
 
 // reals is how sums of real numbers are encoded.
-var reals = secagg.Fixed{Bits: 36, Bound: fdskl.RealBound}
+var reals = secagg.Fixed{Bits: 36, Bound: joint.RealBound}
 
 // SumTurns implements fdskl.Summer.
 func (n maskedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {

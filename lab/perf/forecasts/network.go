@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
@@ -123,7 +124,7 @@ func (l *forecastLab) demo(ctx context.Context, people int) error {
 					return err
 				}
 			}
-			params := fdskl.Params{Active: held.Names[:1], Label: held.Label, Target: fdskl.Classification,
+			params := fdskl.Params{Active: held.Names[:1], Label: held.Label, Target: joint.Classification,
 				Loss: kernel.Square.String(), Seed: strconv.Itoa(seed), Keeper: held.Names[1], Helper: held.Names[2]}
 			job, err := training(fdskl.Sealed, params.WithDefaults())
 			if err != nil {

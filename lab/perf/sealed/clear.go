@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -62,8 +63,8 @@ func openFeatures(models []*fdskl.Model, tables []*dataset.Table) (*mat.Dense, e
 	if err != nil {
 		return nil, err
 	}
-	for lo := 0; lo < n; lo += fdskl.ScoreRows {
-		hi := min(lo+fdskl.ScoreRows, n)
+	for lo := 0; lo < n; lo += joint.ScoreRows {
+		hi := min(lo+joint.ScoreRows, n)
 		turns, err := b.Turns(parts, lo, hi)
 		if err != nil {
 			return nil, err

@@ -12,13 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/lab/sets"
 	"github.com/hanse-project/hanse/secagg/rss"
-	"gonum.org/v1/gonum/mat"
 )
 
 // pairKey is the secret of two parties of a benchmark.
@@ -162,7 +164,7 @@ func formulasHold(t *testing.T, p fdskl.Params, names []string, rows int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for want, d := range map[int64]fdskl.Disclosure{
+	for want, d := range map[int64]joint.Disclosure{
 		trainingBytes(p, rows, p.Outer): training, scoringBytes(p, 2500): scoring,
 	} {
 		var got int64

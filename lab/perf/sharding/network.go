@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
@@ -104,7 +105,7 @@ func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 	if !f.options.Predict {
 		return []Result{*r}, nil
 	}
-	most := f.data.Test[0].Rows() / fdskl.ScoreRows // a shard has a block at the least
+	most := f.data.Test[0].Rows() / joint.ScoreRows // a shard has a block at the least
 	job = f.job(contract.TaskPredict, "test", min(count, max(1, most)))
 	job.Model, job.OpenTo = training, f.Names[0]
 	_, p, report, err := f.run(ctx, job)
@@ -117,7 +118,7 @@ func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 
 // compare holds scores against those of the run without shards.
 func (f *federation) compare(r *Result, path string) (err error) {
-	if r.Error, err = f.data.ScoresError(path, fdskl.Classification); err != nil {
+	if r.Error, err = f.data.ScoresError(path, joint.Classification); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(path)

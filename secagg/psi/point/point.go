@@ -19,7 +19,6 @@ import (
 	"github.com/cloudflare/circl/dh/x25519"
 
 	"github.com/hanse-project/hanse/internal/parallel"
-	"github.com/hanse-project/hanse/secagg/psi/words"
 )
 
 // Size is the length of a point in bytes: u, little-endian, below p = 2^255 - 19.
@@ -186,7 +185,7 @@ func Distinct(list []byte, size int) (at int, distinct bool, err error) {
 	if n > math.MaxInt32 {
 		return 0, false, errors.New("point: a list of more than 2^31 - 1 words: split it")
 	}
-	if _, again := words.New(list, size); again >= 0 {
+	if _, again := NewIndex(list, size); again >= 0 {
 		return again, false, nil
 	}
 	return 0, true, nil

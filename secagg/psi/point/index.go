@@ -1,5 +1,4 @@
-// Package words finds words of one size in long lists of them, which somebody else may have made.
-package words
+package point
 
 import (
 	"bytes"
@@ -15,9 +14,9 @@ type Index struct {
 	slots []uint32 // places from 1 on; 0: free
 }
 
-// New indexes a list of words of size bytes, at most 2^31 - 1 of them. Where two are equal, again is the place of
+// NewIndex indexes a list of words of size bytes, at most 2^31 - 1 of them. Where two are equal, again is the place of
 // the first that repeats another, and the index holds the words before it; else it is -1.
-func New(list []byte, size int) (x *Index, again int) {
+func NewIndex(list []byte, size int) (x *Index, again int) {
 	n := len(list) / size
 	slots := 16
 	for slots < n+n/2 {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 )
 
@@ -32,7 +33,7 @@ func TestSeveralActivesSolveThePooledProblem(t *testing.T) {
 // TestSeveralActivesRegress does the same for numbers. The leader's labels, which standardise all,
 // are far from the other's; in the target's own units nothing of that is left.
 func TestSeveralActivesRegress(t *testing.T) {
-	f := newFixture(t, 3, 90, 2, Params{Target: Regression, Features: 24, Lambda: 1e-2, Sigma: 1, Seed: "j"})
+	f := newFixture(t, 3, 90, 2, Params{Target: joint.Regression, Features: 24, Lambda: 1e-2, Sigma: 1, Seed: "j"})
 	f.splitLabels()
 	for j := range f.labels[1].Values {
 		f.labels[1].Values[j] = 2*f.labels[1].Values[j] + 50
@@ -69,7 +70,7 @@ func compareJoint(t *testing.T, f *fixture) {
 			t.Fatalf("row %d: score %v, want %v", j, got, want)
 		}
 	}
-	if f.params.Target != Regression && !(math.Abs(models[0].Objective-pooled.Objective) <= 1e-6) {
+	if f.params.Target != joint.Regression && !(math.Abs(models[0].Objective-pooled.Objective) <= 1e-6) {
 		t.Errorf("objective %v, want %v", models[0].Objective, pooled.Objective)
 	}
 }
@@ -125,7 +126,7 @@ func TestLabelsThatDoNotFit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, 3, 20, c.active, Params{Features: 4, Iterations: 5})
 			c.spoil(f)
-			errs := f.federation(t).run(func(ctx context.Context, i int, n Network) error {
+			errs := f.federation(t).run(func(ctx context.Context, i int, n joint.Network) error {
 				_, err := Train(ctx, f.party(i, n, newVault()))
 				return err
 			})
@@ -146,7 +147,7 @@ func TestRowsLabelledByBoth(t *testing.T) {
 
 // liar is a leader that says something else than it should.
 type liar struct {
-	Network
+	joint.Network
 	kind string
 	data []byte
 }
@@ -203,7 +204,7 @@ func TestLiesOfTheLeader(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %.10x", c.kind, c.data), func(t *testing.T) {
 			f := newFixture(t, 3, 20, 1, Params{Schedule: DoublyStochastic, Iterations: 5, Batch: 3, BlockFeatures: 2})
-			errs := f.federation(t).run(func(ctx context.Context, i int, n Network) error {
+			errs := f.federation(t).run(func(ctx context.Context, i int, n joint.Network) error {
 				if i == 0 {
 					n = &liar{n, c.kind, c.data}
 				}

@@ -1,6 +1,15 @@
-package fdskl
+package joint
 
 import "slices"
+
+// Vault keeps what a killed party needs; package vault implements it on a disk.
+type Vault interface {
+	Load(name string) ([]byte, error) // nil when there is none
+	Save(name string, data []byte) error
+	Append(name string, record []byte) error
+	Records(name string, most int, each func(record []byte) error) (int, error)
+	Remove(name string) error
+}
 
 // Memory is a vault in memory, for one goroutine: what it has ends with the program, and a party that was killed cannot
 // go on. It implements Vault.
@@ -49,4 +58,12 @@ func (m *Memory) Remove(name string) error {
 	delete(m.States, name)
 	delete(m.Logs, name)
 	return nil
+}
+
+// Scratch is a file of blocks that lasts as long as a session's part; package vault implements it on a disk. What it
+// reads back is what was written, or an error.
+type Scratch interface {
+	Append(block []byte) error
+	Read(i int) ([]byte, error) // the block that was appended after i others; valid until the next call
+	Close() error               // there is no file any more
 }

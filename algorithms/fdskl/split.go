@@ -10,11 +10,11 @@ import (
 	"github.com/hanse-project/hanse/algorithms/kernel/lbfgs"
 )
 
-// joint is the objective when several active parties each hold the angles and coefficients of
+// split is the objective when several active parties each hold the angles and coefficients of
 // their own features, and labels of some rows. Every party evaluates it at the same time, the
 // passive ones with no variables. Per evaluation: each owner of labels learns the scores of its
 // rows, each active party learns the derivatives of all rows, everybody learns the value.
-type joint struct {
+type split struct {
 	*trainer
 	held  *angles
 	root  float64
@@ -23,7 +23,7 @@ type joint struct {
 
 // size returns the number of this party's variables: its coefficients, and at the leader the
 // intercept behind them.
-func (o *joint) size() int {
+func (o *split) size() int {
 	switch o.rank {
 	case -1:
 		return 0
@@ -34,10 +34,10 @@ func (o *joint) size() int {
 }
 
 // count implements objective.
-func (o *joint) count() int { return o.Rows }
+func (o *split) count() int { return o.Rows }
 
 // agree settles whose label counts for each row: the first active party's that has one.
-func (o *joint) agree(ctx context.Context) error {
+func (o *split) agree(ctx context.Context) error {
 	owner := make([]int, o.Rows) // position among the actives, from 1 on
 	for k := len(o.actives) - 1; k >= 0; k-- {
 		data, err := o.Network.Broadcast(ctx, KindLabelled, o.actives[k], o.labelled(k), (o.Rows+7)/8)
@@ -72,7 +72,7 @@ func (o *joint) agree(ctx context.Context) error {
 }
 
 // labelled returns the bitmap of rows that the k-th active party has labels for, nil elsewhere.
-func (o *joint) labelled(k int) []byte {
+func (o *split) labelled(k int) []byte {
 	if o.rank != k {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (o *joint) labelled(k int) []byte {
 }
 
 // Evaluate returns the objective and writes this party's part of the gradient.
-func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error) {
+func (o *split) Evaluate(ctx context.Context, x, grad []float64) (float64, error) {
 	scores, err := o.scores(ctx, x)
 	if err != nil {
 		return 0, err
@@ -123,7 +123,7 @@ func (o *joint) Evaluate(ctx context.Context, x, grad []float64) (float64, error
 }
 
 // scores opens f_j to the owner of row j's label.
-func (o *joint) scores(ctx context.Context, x []float64) ([]float64, error) {
+func (o *split) scores(ctx context.Context, x []float64) ([]float64, error) {
 	own := make([]float64, o.Rows)
 	if o.rank >= 0 {
 		n := o.held.features()
@@ -158,7 +158,7 @@ func (o *joint) scores(ctx context.Context, x []float64) ([]float64, error) {
 
 // derivatives computes L' on the rows this party owns and opens the derivatives of all rows to
 // every active party; the loss returned is that of the own rows, as a part of the mean.
-func (o *joint) derivatives(ctx context.Context, scores []float64) (loss float64, all []float64, err error) {
+func (o *split) derivatives(ctx context.Context, scores []float64) (loss float64, all []float64, err error) {
 	own := make([]float64, o.Rows)
 	if o.rank >= 0 {
 		for _, j := range o.owned[o.rank] {
@@ -181,7 +181,7 @@ func (o *joint) derivatives(ctx context.Context, scores []float64) (loss float64
 }
 
 // Dots sums the parties' inner products and tells all.
-func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
+func (o *split) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error) {
 	out := dots(pairs)
 	err := o.sumScalars(ctx, KindProducts, out)
 	o.opened(KindProducts, len(out))
@@ -189,7 +189,7 @@ func (o *joint) Dots(ctx context.Context, pairs []lbfgs.Pair) ([]float64, error)
 }
 
 // sumScalars adds the parties' scalars at the leader, who tells all.
-func (o *joint) sumScalars(ctx context.Context, kind string, v []float64) error {
+func (o *split) sumScalars(ctx context.Context, kind string, v []float64) error {
 	// Adds the parties' scalars and tells every party the totals: a secure sum to the
 	// root and a broadcast from it.
 	n := o.Network
@@ -216,7 +216,7 @@ func (o *joint) sumScalars(ctx context.Context, kind string, v []float64) error 
 }
 
 // coefficients turns the solution into alpha and, at the leader, the intercept.
-func (o *joint) coefficients(x []float64) (alpha []float64, intercept float64) {
+func (o *split) coefficients(x []float64) (alpha []float64, intercept float64) {
 	if o.rank < 0 {
 		return nil, 0
 	}

@@ -1,10 +1,12 @@
-package hedge
+package federated_test
 
 import (
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hanse-project/hanse/algorithms/federated"
 )
 
 // TestSharesAreThoseOfTheExponents wherever the logarithms lie.
@@ -20,7 +22,7 @@ func TestSharesAreThoseOfTheExponents(t *testing.T) {
 		for i, l := range logs {
 			moved[i] = l + far
 		}
-		Normalise(shares, moved)
+		federated.Hedge(shares, moved)
 		for i, l := range logs {
 			if want := math.Exp(l) / total; math.Abs(shares[i]-want) > 1e-8 {
 				t.Fatalf("share %d is %v, want %v", i+1, shares[i], want)

@@ -1,4 +1,4 @@
-package words
+package point
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ func TestFindEqualsPlainSearch(t *testing.T) {
 		size := rapid.IntRange(1, 3).Draw(t, "size")
 		n := rapid.IntRange(0, 60).Draw(t, "n")
 		list := rapid.SliceOfN(rapid.Byte(), n*size, n*size).Draw(t, "list")
-		x, again := New(list, size)
+		x, again := NewIndex(list, size)
 		known := n
 		if again >= 0 {
 			known = again
