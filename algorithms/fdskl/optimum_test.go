@@ -10,7 +10,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/parameters"
-	"github.com/hanse-project/hanse/internal/optimum"
+	"github.com/hanse-project/hanse/internal/testnet/optimum"
 )
 
 // objectiveOf makes the objective of the logistic loss over random angles of a table's rows.

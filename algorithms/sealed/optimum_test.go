@@ -12,8 +12,8 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
-	"github.com/hanse-project/hanse/internal/optimum"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
+	"github.com/hanse-project/hanse/internal/testnet/optimum"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 

@@ -17,13 +17,14 @@ type budget struct {
 	most, goal float64
 }
 
-// budgets are of the product, test files and the lab excepted but where they say so. TestBudgets counts.
+// budgets are of the product, test files, packages that tests alone import and the lab excepted but where they say so.
+// TestBudgets counts.
 var budgets = []budget{
-	{"lines of code", 125_630, 100_000}, // neither blank nor of a comment alone
-	{"lines of tests", 110_400, 88_000},
+	{"lines of code", 125_000, 100_000}, // neither blank nor of a comment alone
+	{"lines of tests", 110_300, 88_000},
 	{"lines of the lab", 25_700, 15_000},
-	{"packages", 128, 80},
-	{"folders under internal", 59, 16},
+	{"packages", 123, 80},
+	{"folders under internal", 57, 16},
 	{"private functions, in 1,000 lines", 39.8, 32},
 	{"embedded fields", 212, 90},
 	{"methods of an interface", 10, 6},
@@ -44,7 +45,7 @@ func TestBudgets(t *testing.T) {
 		case within(s.folder, "lab"):
 			lab += code
 			return
-		case s.test:
+		case s.test || within(s.folder, "internal/testnet"): // which tests alone import
 			tests += code
 			return
 		}

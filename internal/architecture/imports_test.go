@@ -257,8 +257,8 @@ var may = map[string][]string{
 		"internal/durable", "internal/faults", "internal/vault", "internal/wording", "keys", "protocol/contract",
 		"protocol/fault", "protocol/transcript",
 	},
-	"internal/optimum": {},
-	"internal/owner":   {"internal/textfile"},
+	"internal/testnet/optimum": {},
+	"internal/owner":           {"internal/textfile"},
 	"internal/ownmodel": {
 		"algorithms/fdskl", "algorithms/kernel", "algorithms/portable", "internal/durable",
 		"internal/jobs/clients", "internal/stream", "internal/terminal", "internal/wording",
@@ -289,8 +289,8 @@ var may = map[string][]string{
 		"internal/credit", "internal/dataset", "internal/terminal", "internal/textfile", "internal/trial",
 		"internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",
 	},
-	"internal/source":        {"keys"},
-	"internal/source/pgtest": {"internal/testnet/needs"},
+	"internal/source":         {"keys"},
+	"internal/testnet/pgtest": {"internal/testnet/needs"},
 	"internal/statusview": {
 		"internal/jobview", "internal/node", "internal/node/job", "internal/terminal", "internal/wording",
 	},
@@ -348,7 +348,7 @@ var outsiders = map[string][]string{
 	"gonum.org/v1/plot":       {"lab/plot"},
 	// What tables come from, the tests that lay one there, and the parts that a node's workers read.
 	"github.com/parquet-go/": {"internal/parts", "internal/source", "internal/vertical"},
-	"github.com/jackc/":      {"internal/source"},
+	"github.com/jackc/":      {"internal/source", "internal/testnet/pgtest"},
 	"modernc.org/sqlite":     {"internal/source"},
 	"github.com/chromedp/":   {"internal/page"}, // its tests
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/hanse-project/hanse/internal/source/pgtest"
+	"github.com/hanse-project/hanse/internal/testnet/pgtest"
 )
 
 // read returns all of a table.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/internal/optimum"
+	"github.com/hanse-project/hanse/internal/testnet/optimum"
 )
 
 // pointsPerUnit turns weights into points: 20 double the odds.

@@ -18,7 +18,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
-	"github.com/hanse-project/hanse/internal/source/pgtest"
+	"github.com/hanse-project/hanse/internal/testnet/pgtest"
 	"github.com/hanse-project/hanse/keys"
 )
 
