@@ -114,7 +114,7 @@ func describe(in *evidence.Input) finding.Job {
 		Name: c.Job.Name, Algorithm: c.Job.Algorithm, Task: c.Job.Task, Privacy: c.Job.Privacy,
 		Aggregation: c.Job.Aggregation, Topology: c.Job.Topology,
 		Contract: c.Hash().String(), Charter: c.Job.Charter, Rows: evidence.JobRows(c), Servers: c.Job.Servers,
-		Beside: in.Clients.Of(c.Job).Beside,
+		Beside: in.Algorithms.OverClients(c.Job).Beside,
 	}
 	for _, f := range c.Job.Purpose.Fields() {
 		if f.Text != "" {

@@ -86,7 +86,10 @@ func (tr *training) part(i int, rng *rand.Rand, signal []float64) fdskl.Part {
 		}
 	}
 	options := kernel.FitOptions{Numeric: kernel.MinMax}
-	tr.params.FitBins(&options)
+	if tr.params.Binned() {
+		options = tr.params.Goal().Scales
+		options.DropConstant = false
+	}
 	n, err := kernel.Fit(columns, nil, options)
 	if err != nil {
 		tr.t.Fatal(err)

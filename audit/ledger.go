@@ -8,6 +8,7 @@ import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/audit/views"
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -73,6 +74,9 @@ func (a *auditor) follows(kind string) finding.Verdict {
 		}
 		return finding.Disclosed
 	}
+	if !consent.Knows(kind) { // of another program's algorithm
+		return finding.Disclosed
+	}
 	return finding.Clean
 }
 
@@ -83,7 +87,8 @@ func (a *auditor) count(l *finding.Learned, party int) {
 		return
 	}
 	shards := a.shards.of(party)
-	algorithm := a.in.Clients.Of(a.in.Contract.Job) // says which messages open something, and what of them is counted
+	// The algorithm says which messages open something, and what of them is counted.
+	algorithm := a.in.Algorithms.OverClients(a.in.Contract.Job)
 	l.Unread = len(shards) == 0 && a.opensInShards(l.Kind) || e.Served && algorithm.Name == ""
 	learned := e.Learned
 	for _, one := range shards {

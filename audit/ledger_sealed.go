@@ -17,7 +17,7 @@ import (
 
 // isSealed reports whether the job computes on shares, and opens no angles.
 func (a *account) isSealed() bool {
-	return a.report.Job.Privacy == fdskl.Sealed && evidence.OverColumns(a.in.Contract.Job)
+	return a.report.Job.Privacy == fdskl.Sealed && a.in.OverColumns()
 }
 
 // bits says how many bits an opening of a sealed job tells, and of predictions how many of each row, against what the

@@ -259,7 +259,13 @@ func (f *threes) input() *evidence.Input {
 	in := &evidence.Input{Contract: f.contract, Charter: f.charter, Sources: f.sources(),
 		Columns: slices.Clone(f.columns), Workers: 1}
 	if f.contract.Job.Task == contract.TaskPredict {
-		in.Model = f.models[0]
+		data, err := f.models[0].Encode()
+		if err == nil {
+			in.Model, err = sealed.ReadPart(data)
+		}
+		if err != nil {
+			f.t.Fatal(err)
+		}
 	}
 	return in
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit/conform"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -286,7 +287,7 @@ func (s *sharded) follows(one *shardSession) {
 	what := differ(operations, c.Operations, describeOperation)
 	what = cmp.Or(what, differ(openings, c.Openings, describeOpening))
 	switch {
-	case errors.Is(err, evidence.ErrNoModel):
+	case errors.Is(err, registry.ErrNoModel):
 		a.note("", finding.Skipped, "what openings and operations its contract should list was not made again: %v", err)
 	case err != nil:
 		a.note("", finding.Failed, "no contract of it can follow from the job's: %v", err)

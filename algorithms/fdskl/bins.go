@@ -145,23 +145,6 @@ func (p Params) binDefaults() Params {
 	return p
 }
 
-// EdgesAt returns the parameters by which a party cuts its columns: at the proposer alone by the job's edges. How many
-// bins a party has is told before it consents, so that edges of its columns in another's job would ask how large its
-// cells are, as often as the other likes.
-func (p Params) EdgesAt(proposer bool) Params {
-	if !proposer {
-		p.Edges = nil
-	}
-	return p
-}
-
-// FitBins has columns cut into bins where the job's features are bins.
-func (p Params) FitBins(o *kernel.FitOptions) {
-	if p.Binned() {
-		o.Numeric, o.Bins, o.MinCell, o.Edges = kernel.Binned, p.Bins, p.MinCell, p.Edges
-	}
-}
-
 // writtenBins are the rules for what a job's text says of bins.
 func (p Params) writtenBins() []parameters.Rule {
 	return []parameters.Rule{

@@ -344,7 +344,7 @@ func TestClassOfScores(t *testing.T) {
 		scores []float64
 		want   int
 	}{{[]float64{-1, -3, -0.5}, 2}, {[]float64{2, 5, 5}, 1}, {[]float64{0.1}, 1}, {[]float64{0}, 0}} {
-		if got := Class(c.scores); got != c.want {
+		if got := joint.Class(c.scores); got != c.want {
 			t.Errorf("class %d of %v, want %d", got, c.scores, c.want)
 		}
 	}

@@ -43,32 +43,6 @@ func (p Params) ChoosesEvent() bool {
 	return true
 }
 
-// Sides returns the two classes as this party reads scores: the larger a score the likelier the second, the event.
-func (m *Model) Sides() [2]string {
-	if m.Turned {
-		return [2]string{m.Classes[1], m.Classes[0]}
-	}
-	return [2]string(m.Classes)
-}
-
-// Event returns the class of two that this party reads scores as, empty where there are not two.
-func (m *Model) Event() string {
-	if m.Params.ClassCount() != 2 {
-		return ""
-	}
-	return m.Sides()[1]
-}
-
-// Turn makes scores or labels of the model what this party reads, and the other way round, in place.
-func (m *Model) Turn(values []float64) {
-	if !m.Turned {
-		return
-	}
-	for i := range values {
-		values[i] = 0 - values[i] // so that 0 stays 0
-	}
-}
-
 // validateTurned refuses a part that reads scores the other way round where the job says how, or there are not two
 // classes.
 func (m *Model) validateTurned() error {

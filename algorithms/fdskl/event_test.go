@@ -98,14 +98,16 @@ func TestADescriptionKeepsTheEvent(t *testing.T) {
 func TestTurnedModels(t *testing.T) {
 	m := &Model{Params: Params{Active: []string{"bank"}}, Classes: []string{"bad", "good"}}
 	scores := []float64{1.5, -2, 0, math.NaN()}
-	if m.Turn(scores); m.Event() != "good" || scores[0] != 1.5 {
-		t.Errorf("the event is %q, scores %v", m.Event(), scores)
+	read := m.Model()
+	if read.Turn(scores); read.Event() != "good" || scores[0] != 1.5 {
+		t.Errorf("the event is %q, scores %v", read.Event(), scores)
 	}
 	m.Turned = true
-	m.Turn(scores)
-	if m.Sides() != [2]string{"good", "bad"} || m.Event() != "bad" || !slices.Equal(scores[:3], []float64{-1.5, 2, 0}) ||
-		math.Signbit(scores[2]) || !math.IsNaN(scores[3]) {
-		t.Errorf("turned, the sides are %q and scores %v", m.Sides(), scores)
+	read = m.Model()
+	read.Turn(scores)
+	if read.Sides() != [2]string{"good", "bad"} || read.Event() != "bad" ||
+		!slices.Equal(scores[:3], []float64{-1.5, 2, 0}) || math.Signbit(scores[2]) || !math.IsNaN(scores[3]) {
+		t.Errorf("turned, the sides are %q and scores %v", read.Sides(), scores)
 	}
 	if err := m.validateTurned(); err != nil {
 		t.Error(err)

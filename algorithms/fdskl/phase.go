@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 )
 
@@ -59,4 +60,13 @@ func (s PhaseSeed) Radians(first, n int) []float64 {
 		phases[i] = 2 * math.Pi * float64(w>>11) / (1 << 53)
 	}
 	return phases
+}
+
+// PhaseFile is where a party's vault keeps its secret phase seed for a job.
+const PhaseFile = "phase"
+
+// PhaseOf returns the party's secret phase seed for a job, drawn once and kept.
+func PhaseOf(v joint.Vault) (seed PhaseSeed, err error) {
+	err = joint.DrawnOnce(v, PhaseFile, seed[:], func() { seed = NewPhaseSeed() })
+	return seed, err
 }

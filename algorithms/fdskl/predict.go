@@ -120,35 +120,6 @@ func (s *Scorer) scoreShare(ctx context.Context, k int, rows []*kernel.Matrix, n
 	return nil
 }
 
-// Class returns the place in Model.Classes of the class that a row's scores say: of two the second where the one score
-// is above 0, of more the first with the largest score.
-func Class(scores []float64) int {
-	if len(scores) == 1 {
-		if scores[0] > 0 {
-			return 1
-		}
-		return 0
-	}
-	best := 0
-	for k, f := range scores {
-		if f > scores[best] {
-			best = k
-		}
-	}
-	return best
-}
-
-// HasProbabilities reports whether scores stand for probabilities by themselves; see Calibrated.
-func (m *Model) HasProbabilities() bool {
-	return m.Params.Loss == kernel.Logistic.String() && m.Params.Scores() == 1
-}
-
-// Calibrated returns the probability of a class for its score of a logistic model: of two, of the second.
-func Calibrated(score float64) float64 { return kernel.Sigmoid(score) }
-
-// Unit returns a score in the target's own units.
-func (m *Model) Unit(score float64) float64 { return score*m.Scale + m.Mean }
-
 // TestError returns the share of rows whose scores say another class than their label, or for a regression the root
 // mean square error in the target's own units. scores is row-major [len(labels)][Params.Scores], labels are as Labels
 // has them. Rows without a label (NaN) do not count.
@@ -162,7 +133,8 @@ func TestError(scores, labels []float64, m *Model) float64 {
 		case math.IsNaN(y):
 			continue
 		case m.Params.Target == joint.Regression:
-			wrong += (m.Unit(scores[j]) - y) * (m.Unit(scores[j]) - y)
+			miss := scores[j]*m.Scale + m.Mean - y
+			wrong += miss * miss
 		case (scores[j] > 0) != (y > 0):
 			wrong++
 		}
@@ -182,7 +154,7 @@ func wrongClasses(scores, labels []float64, classes int) float64 {
 			continue
 		}
 		n++
-		if float64(Class(scores[j*classes:(j+1)*classes])) != y {
+		if float64(joint.Class(scores[j*classes:(j+1)*classes])) != y {
 			wrong++
 		}
 	}

@@ -65,7 +65,7 @@ func compareJoint(t *testing.T, f *fixture) {
 				t.Fatalf("%s knows another target than the leader", m.Names[0])
 			}
 		}
-		got, want := models[0].Unit(got), pooled.Unit(pooled.Intercept+cosine.DotPairs(row, pooled.Alpha))
+		got, want := models[0].Model().Unit(got), pooled.Model().Unit(pooled.Intercept+cosine.DotPairs(row, pooled.Alpha))
 		if !(math.Abs(got-want) <= 1e-3*pooled.Scale) {
 			t.Fatalf("row %d: score %v, want %v", j, got, want)
 		}

@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/parameters"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/hanse-project/hanse/algorithms/parameters"
 )
 
 // Client is one client's model and its part of the algorithm.

@@ -1,6 +1,9 @@
 package joint
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Vault keeps what a killed party needs; package vault implements it on a disk.
 type Vault interface {
@@ -66,4 +69,20 @@ type Scratch interface {
 	Append(block []byte) error
 	Read(i int) ([]byte, error) // the block that was appended after i others; valid until the next call
 	Close() error               // there is no file any more
+}
+
+// DrawnOnce reads a secret of a job from its file in a vault; where there is none, draw draws it, and it is kept.
+func DrawnOnce(v Vault, name string, secret []byte, draw func()) error {
+	data, err := v.Load(name)
+	switch {
+	case err != nil:
+		return err
+	case data == nil:
+		draw()
+		return v.Save(name, secret)
+	case len(data) != len(secret):
+		return fmt.Errorf("%s in the vault has %d bytes, want %d", name, len(data), len(secret))
+	}
+	copy(secret, data)
+	return nil
 }

@@ -5,12 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/hanse-project/hanse/algorithms/kernel/cholesky"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/internal/parallel"
 	"github.com/hanse-project/hanse/secagg/ring"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 )
 
 // gramRows is the number of rows that are multiplied at once: as many as ring.AddSquares16 takes in one go. The result

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
@@ -33,6 +35,32 @@ func jobOf(privacy, task string, binned bool) (*contract.Job, []contract.Facts) 
 	return job, facts
 }
 
+// partOf is the telco's part of the model that a prediction scores with; nil for a training.
+func partOf(t *testing.T, job *contract.Job) joint.Part {
+	t.Helper()
+	if job.Task != contract.TaskPredict {
+		return nil
+	}
+	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &fdskl.Model{Version: 2, Names: job.Parties, Params: p, Privacy: job.Privacy, Sigma: 1, Scale: 1,
+		Classes: []string{"no", "yes"}, Normaliser: new(kernel.Normaliser)}
+	if job.Privacy == fdskl.Sealed {
+		m.Params = sealed.WithDefaults(p)
+	}
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := registry.Program().Part(&contract.Contract{Job: job}, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
 // TestEachSessionHasItsCode: what a session opens, and whether it shares, follows from the mode, from the task and from
 // whether the session is one of a shard.
 func TestEachSessionHasItsCode(t *testing.T) {
@@ -51,15 +79,16 @@ func TestEachSessionHasItsCode(t *testing.T) {
 		{fdskl.Sealed, contract.TaskPredict, false, false, true, false}, // the shards have made the scores' shares
 	} {
 		job, facts := jobOf(c.privacy, c.task, c.binned)
-		p, err := registry.Params(job, facts)
-		if err != nil {
-			t.Fatalf("%+v: %v", c, err)
-		}
 		var shard *contract.Shard
 		if c.shard {
 			shard = &contract.Shard{Of: 2, First: 0, Rows: 43_690}
 		}
-		d, err := registry.Disclose(job, facts, p, shard)
+		part := partOf(t, job)
+		session, err := registry.Program().Outline(job, part, facts, shard)
+		if err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		d, err := session.Disclose()
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
@@ -70,7 +99,7 @@ func TestEachSessionHasItsCode(t *testing.T) {
 		if opens := len(d.Openings) > 0; opens != c.opens || shares != c.shares {
 			t.Errorf("%+v: it opens %t and shares %t", c, opens, shares)
 		}
-		list, err := registry.Shards(job, facts, p)
+		list, err := session.Cut(job.Shards)
 		if err != nil || len(list) != 2 || list[0].Of != 2 || list[1].First != list[0].Rows ||
 			list[1].First+list[1].Rows != 80_000 {
 			t.Errorf("%+v: shards %+v, %v, want all rows", c, list, err)
@@ -81,33 +110,38 @@ func TestEachSessionHasItsCode(t *testing.T) {
 // TestOnlyAsManyShardsAsBlocks and no job is cut into more.
 func TestOnlyAsManyShardsAsBlocks(t *testing.T) {
 	job, facts := jobOf(fdskl.Masked, contract.TaskPredict, false)
-	job.Shards = 21
-	if list, err := registry.Shards(job, facts, fdskl.Params{}); err == nil {
+	session, err := registry.Program().Outline(job, partOf(t, job), facts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := session.Cut(21); err == nil {
 		t.Errorf("20 blocks are cut into %+v", list)
 	}
 	for _, s := range []contract.Shard{
 		{First: 1, Rows: 80_000}, {First: -1, Rows: 2}, {First: 2}, {First: 1 << 62, Rows: 1 << 62},
 	} {
-		_, err := registry.Disclose(job, facts, fdskl.Params{}, &s)
+		_, err := registry.Program().Outline(job, partOf(t, job), facts, &s)
 		if err == nil || !strings.HasSuffix(err.Error(), "the job has 80000") {
 			t.Errorf("%d rows from row %d on are a shard: error %v", s.Rows, s.First, err)
-		}
-		if _, err := registry.Follow(job, facts, fdskl.Params{}, &s); err == nil {
-			t.Errorf("%d rows from row %d on are followed", s.Rows, s.First)
 		}
 	}
 }
 
 // TestListsAreChecked: each algorithm has a name of its own and what jobs need.
 func TestListsAreChecked(t *testing.T) {
-	read, summed := registry.OverClients()[0].Read, registry.OverClients()[0].Summed
-	for name, want := range map[string]string{"mean": "", "gfml": "another has", "glm": "another has", "": "lacks its"} {
-		err := append(registry.OverClients(), &federated.Algorithm{Name: name, Read: read, Summed: summed}).Check()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v", name, err)
+	for name, want := range map[string]string{"mean": "", "gfml": "two are", "glm": "two are", "": "lacks its"} {
+		columns, clients := registry.Program(), registry.Program()
+		one, other := *columns.Columns[0], *clients.Clients[0]
+		one.Name, other.Name = name, name
+		columns.Columns, clients.Clients = append(columns.Columns, &one), append(clients.Clients, &other)
+		for _, l := range []registry.List{columns, clients} {
+			err := l.Check()
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: error %v", name, err)
+			}
 		}
 	}
-	if err := registry.Clients(nil).Check(); err != nil {
+	if err := (registry.List{}).Check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -118,7 +118,10 @@ func newPart(t testing.TB, name string, rng *rand.Rand, signal []float64, p fdsk
 		}
 	}
 	options := kernel.FitOptions{Numeric: kernel.MinMax}
-	p.FitBins(&options)
+	if p.Binned() {
+		options = p.Goal().Scales
+		options.DropConstant = false
+	}
 	n, err := kernel.Fit(columns, nil, options)
 	must(t, err)
 	rows, err := n.Apply(columns)

@@ -255,7 +255,7 @@ func (f *fixture) sameClasses(t testing.TB, got, want []float64, off float64) {
 	}
 	seen, close := make(map[int]bool), 0
 	for j := range f.rows {
-		a, b := fdskl.Class(got[j*each:(j+1)*each]), fdskl.Class(want[j*each:(j+1)*each])
+		a, b := joint.Class(got[j*each:(j+1)*each]), joint.Class(want[j*each:(j+1)*each])
 		switch {
 		case want[j*each+b]-want[j*each+a] > 2*off:
 			t.Errorf("row %d is of class %d, want %d", j, a, b)

@@ -77,8 +77,11 @@ func (s *pooled) fixture(t *testing.T, p fdskl.Params) *fixture {
 		for c := i; c < len(s.columns); c += len(f.names) {
 			own = append(own, s.columns[c])
 		}
-		options := kernel.FitOptions{Numeric: kernel.MinMax, DropConstant: p.Binned()}
-		p.FitBins(&options)
+		options := kernel.FitOptions{Numeric: kernel.MinMax}
+		if p.Binned() {
+			options = p.Goal().Scales
+			options.DropConstant = true
+		}
 		n, err := kernel.Fit(own, nil, options)
 		must(t, err)
 		rows, err := n.Apply(own)

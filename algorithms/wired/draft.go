@@ -4,31 +4,40 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/registry"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// trainingOf reads the parameters of a job that Part.Train can do.
-func trainingOf(job *contract.Job) (fdskl.Params, error) {
-	if job.Algorithm != contract.FDSKL || job.Task != contract.TaskTrain || job.Privacy == fdskl.Sealed ||
-		job.Shards > 0 || job.Rows != "" {
-		return fdskl.Params{}, fmt.Errorf("job %q is task %q of %q with privacy %q, %d shards and rows %q: want a masked or "+
-			"published training of %q without shards and rows; a node does the others", job.Name, job.Task, job.Algorithm,
-			job.Privacy, job.Shards, job.Rows, contract.FDSKL)
+// Outliner is a training, or a prediction, of whose sessions outlines say what they open and do.
+type Outliner interface {
+	Outline(facts []contract.Facts, shard *contract.Shard) (joint.Outline, error)
+}
+
+// trainingOf reads a job that Part.Train can do, and what it learns.
+func trainingOf(job *contract.Job) (joint.Training, joint.Goal, error) {
+	if job.Task != contract.TaskTrain || job.OverClients() || job.Privacy == keys.PrivacySealed || job.Shards > 0 ||
+		job.Rows != "" {
+		return nil, joint.Goal{}, fmt.Errorf("job %q is task %q of %q with privacy %q, %d shards and rows %q: want a masked "+
+			"or published training over columns without shards and rows; a node does the others", job.Name, job.Task,
+			job.Algorithm, job.Privacy, job.Shards, job.Rows)
 	}
-	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	goal, err := registry.Program().Goal(job)
 	if err != nil {
-		return params, fmt.Errorf("job %q: %w", job.Name, err)
+		return nil, goal, fmt.Errorf("job %q: %w", job.Name, err)
 	}
-	return params, nil
+	training, err := registry.Program().Training(job)
+	if err != nil {
+		return nil, goal, fmt.Errorf("job %q: %w", job.Name, err)
+	}
+	return training, goal, nil
 }
 
 // Draft makes the contract of a training from the job and what each party says of its table, in the job's order. The
 // same job and facts make the same contract, byte for byte: a party signs the one that it has made itself.
 func Draft(job *contract.Job, all []contract.Facts) (*contract.Contract, error) {
-	params, err := trainingOf(job)
+	training, _, err := trainingOf(job)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +47,7 @@ func Draft(job *contract.Job, all []contract.Facts) (*contract.Contract, error) 
 				all[0].Name, all[0].Rows, f.Name, f.Rows)
 		}
 	}
-	openings, operations, err := Disclose(job, all, params)
+	openings, operations, err := Disclose(job, all, training)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +72,11 @@ func Compared(job *contract.Job, all []contract.Facts) (openings []contract.Open
 }
 
 // Disclose returns what a job's contract holds: the comparison of row ids, what the algorithm's code does and opens,
-// and what the sessions of shards do. p are the job's parameters, in a prediction those of the model; more are
-// operations of the job's own session beside them.
+// and what the sessions of shards do. more are operations of the job's own session beside them.
 func Disclose(
-	job *contract.Job, all []contract.Facts, p fdskl.Params, more ...contract.Operation,
+	job *contract.Job, all []contract.Facts, o Outliner, more ...contract.Operation,
 ) ([]contract.Opening, []contract.Operation, error) {
-	d, err := disclosed(job, all, p, nil)
+	d, err := disclosed(job, all, o, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +86,7 @@ func Disclose(
 			return nil, nil, fmt.Errorf("job %q: %w", job.Name, err)
 		}
 	}
-	inShards, err := discloseShards(job, all, p)
+	inShards, err := discloseShards(job, all, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,26 +100,30 @@ func Disclose(
 
 // disclosed is what the code of the job's own session, or of a shard's, does and opens.
 func disclosed(
-	job *contract.Job, all []contract.Facts, p fdskl.Params, shard *contract.Shard,
+	job *contract.Job, all []contract.Facts, o Outliner, shard *contract.Shard,
 ) (d joint.Disclosure, err error) {
-	if d, err = registry.Disclose(job, all, p, shard); err != nil {
+	outline, err := o.Outline(all, shard)
+	if err == nil {
+		d, err = outline.Disclose()
+	}
+	if err != nil {
 		return d, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return d, nil
 }
 
 // discloseShards lists what the sessions of all shards do together.
-func discloseShards(job *contract.Job, all []contract.Facts, p fdskl.Params) ([]contract.Operation, error) {
+func discloseShards(job *contract.Job, all []contract.Facts, o Outliner) ([]contract.Operation, error) {
 	if job.Shards == 0 {
 		return nil, nil
 	}
-	list, err := Shards(job, all, p)
+	list, err := Shards(job, all, o)
 	if err != nil {
 		return nil, err
 	}
 	lists := make([][]contract.Operation, len(list))
 	for i := range list {
-		if _, lists[i], err = DiscloseShard(job, all, p, &list[i]); err != nil {
+		if _, lists[i], err = DiscloseShard(job, all, o, &list[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -120,9 +132,9 @@ func discloseShards(job *contract.Job, all []contract.Facts, p fdskl.Params) ([]
 
 // DiscloseShard lists what the session of one shard opens and does; see Disclose.
 func DiscloseShard(
-	job *contract.Job, all []contract.Facts, p fdskl.Params, s *contract.Shard,
+	job *contract.Job, all []contract.Facts, o Outliner, s *contract.Shard,
 ) ([]contract.Opening, []contract.Operation, error) {
-	d, err := disclosed(job, all, p, s)
+	d, err := disclosed(job, all, o, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,8 +142,12 @@ func DiscloseShard(
 }
 
 // Shards numbers a job's shards; see Disclose.
-func Shards(job *contract.Job, all []contract.Facts, p fdskl.Params) (list []contract.Shard, err error) {
-	if list, err = registry.Shards(job, all, p); err != nil {
+func Shards(job *contract.Job, all []contract.Facts, o Outliner) (list []contract.Shard, err error) {
+	outline, err := o.Outline(all, nil)
+	if err == nil {
+		list, err = outline.Cut(job.Shards)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
 	return list, nil

@@ -27,8 +27,8 @@ func ReadTable(job *contract.Job, party contract.Party, location string) (*Table
 	if err != nil {
 		return nil, err
 	}
-	if params, err := trainingOf(job); err == nil && slices.Contains(params.Active, party.Name) {
-		options.Label = params.Label
+	if _, goal, err := trainingOf(job); err == nil && slices.Contains(goal.Active, party.Name) {
+		options.Label = goal.Label
 	}
 	rows, err := dataset.Read(location, options)
 	if err != nil {
@@ -66,16 +66,16 @@ func NewTable(job *contract.Job, party contract.Party, ids []string, columns ...
 
 // newTable puts the columns on the job's scale and reads the labels at a label holder.
 func newTable(job *contract.Job, party contract.Party, rows *dataset.Table) (*Table, error) {
-	params, err := trainingOf(job)
+	_, goal, err := trainingOf(job)
 	if err != nil {
 		return nil, err
 	}
 	t := &Table{Facts: contract.Facts{Name: party.Name, ID: party.ID, Role: "passive", Rows: rows.Rows()}}
-	active := slices.Contains(params.Active, party.Name)
+	active := slices.Contains(goal.Active, party.Name)
 	if active {
 		t.Facts.Role = "active"
 	}
-	if t.own, err = vertical.PrepareTraining(rows, params, active); err != nil {
+	if t.own, err = vertical.PrepareTraining(rows, goal.At(party.Name == job.Proposer), active); err != nil {
 		return nil, err
 	}
 	t.Facts.Columns = len(t.own.Columns)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -19,8 +18,8 @@ type Part struct {
 
 // Train does the part in a session of the training's contract, and returns this party's part of the model. Before
 // anything of the data leaves, all parties have compared the ids of their rows.
-func (p Part) Train(ctx context.Context, s *protocol.Session, c *contract.Contract) (*fdskl.Model, error) {
-	params, err := trainingOf(c.Job)
+func (p Part) Train(ctx context.Context, s *protocol.Session, c *contract.Contract) (joint.Part, error) {
+	training, _, err := trainingOf(c.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -40,22 +39,16 @@ func (p Part) Train(ctx context.Context, s *protocol.Session, c *contract.Contra
 	if p.Vault == nil {
 		p.Vault = joint.NewMemory()
 	}
-	phase, err := PhaseOf(p.Vault)
+	if p.Report == nil {
+		p.Report = func(joint.Progress) {}
+	}
+	opened := func(string, int64) {}
+	network, err := NewNetwork(ctx, s, c, opened)
 	if err != nil {
 		return nil, err
 	}
-	network, err := NewNetwork(ctx, s, c, func(string, int64) {})
-	if err != nil {
-		return nil, err
-	}
-	m, err := fdskl.Train(ctx, &fdskl.Party{
-		Self: self, Names: c.Job.Parties, Params: params, Privacy: c.Job.Privacy, Rows: f.Rows,
-		Parts:  []fdskl.Part{{Owner: f.ID, Normaliser: own.Normaliser, Rows: own.Rows, Phase: phase}},
-		Labels: own.Labels, Network: network, Vault: p.Vault, Report: p.Report,
-	})
-	if err != nil {
-		return nil, err
-	}
-	m.Contract, m.Columns, m.Reading = c.Hash(), own.Columns, p.Table.reading
-	return m, nil
+	part, _, err := training.Train(ctx, &joint.Session{Contract: c, Self: self, Owner: f.ID, Number: s.Number(),
+		Network: network, Vault: p.Vault, Report: p.Report, Opened: opened}, &joint.Table{Columns: own.Columns,
+		Normaliser: own.Normaliser, Rows: own.Rows, Labels: own.Labels, Reading: p.Table.reading})
+	return part, err
 }

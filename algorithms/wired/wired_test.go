@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/keys"
@@ -75,13 +75,13 @@ func (f *trainers) table(t *testing.T, i, first int, columns ...kernel.Column) *
 }
 
 // run has each party train on its table, in folders below dir.
-func (f *trainers) run(t *testing.T, dir string) ([]*fdskl.Model, []error) {
+func (f *trainers) run(t *testing.T, dir string) ([]joint.Part, []error) {
 	t.Helper()
 	c, err := f.agreed.InForce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	models := make([]*fdskl.Model, len(f.Names))
+	models := make([]joint.Part, len(f.Names))
 	return models, f.Each(func(i int) (err error) {
 		p := wired.Party{Key: f.Keys[i], Transport: f.Transport(f.IDs[i]), Contract: c, Folder: dir + "/" + f.Names[i]}
 		models[i], err = wired.Run(t.Context(), p, wired.Part{Table: f.tables[i]}.Train)
@@ -111,7 +111,8 @@ func TestTrainings(t *testing.T) {
 			if err := errors.Join(errs...); err != nil {
 				t.Fatal(err)
 			}
-			if m := models[0]; m.TrainError > .1 || m.Contract != f.agreed.Hash() || !slices.Equal(m.Columns, []string{"z"}) {
+			m := models[0].Model()
+			if m.TrainError > .1 || m.Contract != f.agreed.Hash() || !slices.Equal(m.Columns, []string{"z"}) {
 				t.Errorf("error %v of contract %s, columns %q", m.TrainError, m.Contract.Short(), m.Columns)
 			}
 			_, errs = newTrainers(t, change).run(t, dir)

@@ -232,7 +232,7 @@ func (x *examiner) follow(c *contract.Contract, self int) (err error) {
 		x.conform = lockstep.New(c, self, x.rules, x.found, least)
 		return nil
 	}
-	x.served, err = clients.New(c, x.in.Clients.Of(c.Job), self, x.rules, x.found, least)
+	x.served, err = clients.New(c, x.in.Algorithms.OverClients(c.Job), self, x.rules, x.found, least)
 	x.conform, x.out.Served = x.served, true
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/keys"
@@ -19,8 +20,8 @@ import (
 
 // Input is what an audit reads.
 type Input struct {
-	Contract *contract.Contract
-	Clients  registry.Clients // the algorithms over clients that are known; nil: those of this program
+	Contract   *contract.Contract
+	Algorithms registry.List // that are known
 	// Charter is the one the job was agreed under; nil when the auditor does not have it.
 	Charter *keys.SignedCharter
 	// NoCharter says why there is none, for the report; empty where none was looked for.
@@ -42,7 +43,7 @@ type Input struct {
 	Sigma float64
 	// Model is any party's part of the model that a prediction scores with, which tells the features; nil
 	// for a training, and where the auditor has none.
-	Model *fdskl.Model
+	Model joint.Part
 	// Columns are the parties' own columns, by party, as far as the auditor has them: attacks that
 	// aim at them are scored, and attacks by others need their names. Nil where unknown.
 	Columns []*Columns
@@ -102,24 +103,52 @@ func NewColumns(rows *kernel.Matrix) *Columns {
 	return &Columns{Names: slices.Concat(rows.Dense, rows.Binary), Rows: rows}
 }
 
+// Outline is that of the session that the input is of. The error says why nobody knows it.
+func (in *Input) Outline() (joint.Outline, error) {
+	var shard *contract.Shard
+	if in.Contract.Shard != nil {
+		shard = &in.Contract.Shard.Shard
+	}
+	return in.outline(shard)
+}
+
+// outline is that of the job's session, or of one of its shards.
+func (in *Input) outline(shard *contract.Shard) (joint.Outline, error) {
+	c := in.whole()
+	if job := c.Job; job.Task == contract.TaskPredict && in.Model != nil {
+		if m := in.Model.Model(); m.Contract.String() != job.Model || !slices.Equal(m.Names, job.Parties) {
+			return nil, fmt.Errorf("the model part given is of contract %s, the prediction is with %.8s", m.Contract.Short(),
+				job.Model)
+		}
+	}
+	return in.Algorithms.Outline(c.Job, in.Model, c.Parties, shard)
+}
+
 // Params returns the parameters of the job's features and the kernel's width, 0 when it was agreed in the
 // session. The error says why angles of the job cannot be followed.
 func (in *Input) Params() (fdskl.Params, float64, error) {
 	job := in.Contract.Job
-	if job.Task != contract.TaskPredict || !OverColumns(job) {
-		p, err := TrainingParams(in.whole())
-		return p, cmp.Or(p.Sigma, in.Sigma), err
-	}
-	switch m := in.Model; {
-	case m == nil:
+	switch {
+	case !in.OverColumns():
+		return fdskl.Params{}, 0, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", job.Task,
+			job.Algorithm)
+	case job.Task == contract.TaskPredict && in.Model == nil:
 		return fdskl.Params{}, 0, errors.New("the angles of a prediction are told apart by a part of its " +
 			"model, and none was given")
-	case m.Contract.String() != job.Model || !slices.Equal(m.Names, job.Parties):
-		return fdskl.Params{}, 0, fmt.Errorf("the model part given is of contract %s, the prediction is with %.8s",
-			m.Contract.Short(), job.Model)
-	default:
-		return m.Params, m.Sigma, nil
 	}
+	o, err := in.Outline()
+	if err != nil {
+		return fdskl.Params{}, 0, err
+	}
+	p, ok := fdskl.ParamsIn(o)
+	if !ok {
+		return p, 0, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", job.Task, job.Algorithm)
+	}
+	sigma := cmp.Or(p.Sigma, in.Sigma)
+	if job.Task == contract.TaskPredict {
+		sigma = in.Model.Model().Sigma
+	}
+	return p, sigma, nil
 }
 
 // Stream is one client's rows, in the order and the units in which it learns them.

@@ -1,33 +1,18 @@
 package evidence
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
-// TrainingParams reads the parameters of an FDSKL training from its contract. Another task or
-// algorithm is an error that says so.
-func TrainingParams(c *contract.Contract) (fdskl.Params, error) {
-	if !OverColumns(c.Job) || c.Job.Task != contract.TaskTrain {
-		return fdskl.Params{}, fmt.Errorf("attacks on angles know trainings by fdskl, this is a %s job of %s", c.Job.Task,
-			c.Job.Algorithm)
-	}
-	return registry.Params(c.Job, c.Parties)
-}
-
-// OverColumns reports whether a job trains or scores over columns of the same rows, with a kernel or with bins.
-func OverColumns(j *contract.Job) bool {
-	return j.Algorithm == contract.FDSKL || j.Algorithm == contract.GLM
-}
+// OverColumns reports whether the job trains or scores over columns of the same rows.
+func (in *Input) OverColumns() bool { return in.Algorithms.OverColumns(in.Contract.Job).Name != "" }
 
 // Trio are the three parties of a sealed job that hold shares, by index: label holder, keeper and helper.
 type Trio [rss.Roles]int
@@ -36,40 +21,14 @@ type Trio [rss.Roles]int
 // the auditor has no part of that, by its messages. It returns false for jobs that have no such three.
 func TrioOf(in *Input) (Trio, bool) {
 	job := in.Contract.Job
-	if job.Privacy != fdskl.Sealed || !OverColumns(job) {
+	if job.Privacy != keys.PrivacySealed || !in.OverColumns() {
 		return Trio{}, false
 	}
-	var p fdskl.Params
-	var err error
-	switch {
-	case job.Task != contract.TaskPredict:
-		p, err = fdskl.ParamsOf(job.Parameters, job.Parties)
-	case in.Model != nil:
-		p = in.Model.Params
-	default:
-		return trioByMessages(in.Contract)
+	three := in.Algorithms.Sharers(in.Contract)
+	if job.Task == contract.TaskPredict && in.Model != nil {
+		three = in.Model.Model().Goal.Sharers()
 	}
-	if err != nil || len(p.Active) == 0 {
-		return Trio{}, false
-	}
-	t := Trio{job.Index(p.Active[0]), job.Index(p.Keeper), job.Index(p.Helper)}
-	return t, !slices.Contains(t[:], -1)
-}
-
-// trioByMessages reads the three of a prediction from its contract: the ends of the first truncation's messages, which
-// go from the label holder to the keeper, and from the helper to the keeper.
-func trioByMessages(c *contract.Contract) (Trio, bool) {
-	t := Trio{-1, -1, -1}
-	for i := range c.Operations {
-		o := &c.Operations[i]
-		switch {
-		case o.Collective != contract.CollectiveDirect:
-		case t[rss.LabelHolder] < 0 && strings.HasSuffix(o.Kind, rss.SuffixCarry):
-			t[rss.LabelHolder] = c.Job.Index(o.Root)
-		case t[rss.Keeper] < 0 && strings.HasSuffix(o.Kind, rss.SuffixOut):
-			t[rss.Helper], t[rss.Keeper] = c.Job.Index(o.Root), c.Job.Index(o.To)
-		}
-	}
+	t := Trio{job.Index(three.Holder), job.Index(three.Keeper), job.Index(three.Helper)}
 	return t, !slices.Contains(t[:], -1)
 }
 

@@ -1,12 +1,10 @@
 package evidence
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/registry"
-	"github.com/hanse-project/hanse/algorithms/trace"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -74,25 +72,16 @@ func (in *Input) OfShard(c *contract.Contract, have []*Generation) Input {
 	return one
 }
 
-// Follow says which rows and angles the messages of the session that the input is of are of. p are the job's
-// parameters; see Input.Params.
-func (in *Input) Follow(p fdskl.Params) (*trace.Follower, error) {
-	var shard *contract.Shard
-	if in.Contract.Shard != nil {
-		shard = &in.Contract.Shard.Shard
-	}
-	return registry.Follow(in.whole().Job, in.whole().Parties, p, shard)
-}
-
 // CutShards cuts the rows of a job in shards as all its parties must.
 func (in *Input) CutShards() (list []contract.Shard, err error) {
-	job := in.Contract.Job
-	var p fdskl.Params
-	if job.Task != contract.TaskPredict {
-		p, err = TrainingParams(in.Contract)
-	}
-	if err == nil {
-		list, err = registry.Shards(job, in.Contract.Parties, p)
+	job, rows := in.Contract.Job, contract.RowsOf(in.Contract.Parties)
+	if job.Task == contract.TaskPredict {
+		list, err = fdskl.Numbered(fdskl.CutShards(rows, joint.ScoreRows, job.Shards))
+	} else {
+		var o joint.Outline
+		if o, err = in.Outline(); err == nil {
+			list, err = o.Cut(job.Shards)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("shards of job %q: %w", job.Name, err)
@@ -100,19 +89,12 @@ func (in *Input) CutShards() (list []contract.Shard, err error) {
 	return list, nil
 }
 
-// ErrNoModel says that an auditor lacks the model that a prediction scores with.
-var ErrNoModel = errors.New("they follow from the model, of which no part was given")
-
 // DiscloseShard lists what the session of a shard opens and does by the job's contract alone.
 func (in *Input) DiscloseShard(s contract.Shard) ([]contract.Opening, []contract.Operation, error) {
-	c := in.Contract
-	if c.Job.Task == contract.TaskPredict && in.Model == nil {
-		return nil, nil, ErrNoModel
-	}
-	p, _, err := in.Params()
+	o, err := in.outline(&s)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := registry.Disclose(c.Job, c.Parties, p, &s)
-	return d.Openings, contract.SessionOperations(len(c.Parties), d.Operations), err
+	d, err := o.Disclose()
+	return d.Openings, contract.SessionOperations(len(in.Contract.Parties), d.Operations), err
 }

@@ -302,11 +302,12 @@ func (f *follower) lay() {
 	if f.strange != nil {
 		return
 	}
-	var err error
-	if f.layout, err = f.In.Follow(f.params); err != nil {
+	o, err := f.In.Outline()
+	if err != nil {
 		f.lose(err)
 		return
 	}
+	f.layout = o.Follow()
 	if f.shares != nil {
 		f.shares.begin(f.params)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/durable"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/figures/page"
@@ -79,7 +80,7 @@ rows with labels that it had scored. It stays on this machine and opens nothing;
 
 // showCard prints what a party can say of a model in parts, and writes its page where one is asked for.
 func showCard(c *cli.Context, job *node.JobInfo) error {
-	card, err := node.ReadCard(c.String("dir"), job)
+	card, err := node.ReadCard(registry.List{}, c.String("dir"), job)
 	if err == nil {
 		err = writeCardPage(c, card)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/jobview"
@@ -186,7 +187,7 @@ func reportCard(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	if err != nil {
 		return err
 	}
-	card, err := node.ReadCard(c.String("dir"), job)
+	card, err := node.ReadCard(registry.List{}, c.String("dir"), job)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/glm"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/node"
-	"github.com/hanse-project/hanse/internal/ownmodel"
 	"github.com/hanse-project/hanse/internal/terminal"
 	"github.com/hanse-project/hanse/internal/wording"
 )
@@ -41,21 +42,21 @@ the same way how sure they are: z is a bin's coefficient in standard errors, and
 			if err != nil {
 				return err
 			}
-			m, err := node.ReadModel(filepath.Join(c.String("dir"), "jobs", job.Contract))
+			part, err := node.ReadModel(registry.List{}, filepath.Join(c.String("dir"), "jobs", job.Contract))
 			if err != nil {
 				return err
 			}
-			card, err := ownmodel.CardOf(m, job.Self)
+			card, err := glm.CardOf(part, job.Self)
 			if err != nil {
 				return fmt.Errorf("job %q: %w", job.Name, err)
 			}
-			return printCard(c, m, card)
+			return printCard(c, card)
 		}),
 	}
 }
 
 // printCard prints a scorecard, or writes it to a file.
-func printCard(c *cli.Context, m *fdskl.Model, card *ownmodel.Card) error {
+func printCard(c *cli.Context, card *glm.Card) error {
 	if c.String("out") != "" {
 		data, err := card.CSV()
 		if err != nil {
@@ -66,7 +67,7 @@ func printCard(c *cli.Context, m *fdskl.Model, card *ownmodel.Card) error {
 	if c.Bool("json") {
 		return terminal.JSON(c.App.Writer, card)
 	}
-	if err := card.Write(c.App.Writer); err != nil {
+	if err := writeCard(c.App.Writer, card); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("20 points double the odds of %s = %s; a row has the base and the points of its bins.",
@@ -74,7 +75,7 @@ func printCard(c *cli.Context, m *fdskl.Model, card *ownmodel.Card) error {
 	switch {
 	case card.NotConverged != "":
 		text = "The training is " + card.NotConverged + "."
-	case m.Points == nil:
+	case !card.Opened:
 		text = "No points opened to this member: they stay shared unless a job says points = \"owners\", or names who is " +
 			"to learn them."
 	}
@@ -84,4 +85,55 @@ func printCard(c *cli.Context, m *fdskl.Model, card *ownmodel.Card) error {
 	}
 	_, err := fmt.Fprint(c.App.Writer, "\n", wording.Wrap(80, "", text))
 	return err
+}
+
+// Widths of a scorecard's cells on a terminal of 80 columns.
+const (
+	cardColumn = 24
+	cardBin    = 28
+)
+
+// writeCard prints a scorecard for people.
+func writeCard(w io.Writer, c *glm.Card) error {
+	t := wording.NewTable(w, "")
+	tested, _ := c.Unsure()
+	row := func(cells ...string) {
+		if tested == 0 {
+			cells = cells[:len(cells)-1]
+		}
+		t.Row(cells...)
+	}
+	row("party", "column", "bin", "points", "z")
+	if c.Base != nil {
+		row("", "(base)", "every row", signed(c.Base), "")
+	}
+	for _, r := range c.Rows {
+		bin := r.Bin
+		if r.Column == "" {
+			bin = fmt.Sprintf("bin %d", r.Number)
+		}
+		z := "-"
+		if r.Z != nil {
+			z = fmt.Sprintf("%+.1f", *r.Z)
+		}
+		row(r.Party, clipped(r.Column, cardColumn), clipped(bin, cardBin), signed(r.Points), z)
+	}
+	return t.Flush()
+}
+
+// signed writes points, "-" for those that are not known.
+func signed(points *int64) string {
+	if points == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%+d", *points)
+}
+
+// clipped is a text that prints, of at most so many characters.
+func clipped(s string, most int) string {
+	r := []rune(terminal.Printable(s))
+	if len(r) > most {
+		r = append(r[:most-1], '…')
+	}
+	return string(r)
 }

@@ -95,6 +95,7 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -102,7 +103,7 @@ import (
 
 type greedy struct{ wired.Part }
 
-func (g greedy) Train(ctx context.Context, s *protocol.Session, c *contract.Contract) (*fdskl.Model, error) {
+func (g greedy) Train(ctx context.Context, s *protocol.Session, c *contract.Contract) (joint.Part, error) {
 	model, err := g.Part.Train(ctx, s, c)
 	if err != nil || s.Name(s.Self()) != "telco" {
 		return model, err

@@ -42,7 +42,12 @@ var may = map[string][]string{
 		"algorithms/joint", "algorithms/kernel", "algorithms/kernel/lbfgs", "algorithms/parameters",
 		"algorithms/trace", "internal/parallel", "keys", "protocol/contract",
 	},
-	"algorithms/joint":            {"algorithms/parameters", "algorithms/trace", "protocol/contract", "secagg/rss"},
+	"algorithms/joint": {
+		"algorithms/kernel", "algorithms/parameters", "algorithms/trace", "keys", "protocol/contract", "secagg/rss",
+	},
+	"algorithms/glm": {
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/sealed", "protocol/contract",
+	},
 	"algorithms/federated":        {"algorithms/portable", "keys", "protocol/contract"},
 	"algorithms/federated/memory": {"algorithms/federated"},
 	"algorithms/gfml": {
@@ -67,8 +72,8 @@ var may = map[string][]string{
 	},
 	"algorithms/portable": {},
 	"algorithms/registry": {
-		"algorithms/fdskl", "algorithms/federated", "algorithms/gfml", "algorithms/joint", "algorithms/ofmsft",
-		"algorithms/pofmkl", "algorithms/sealed", "algorithms/trace", "protocol/contract",
+		"algorithms/fdskl", "algorithms/federated", "algorithms/gfml", "algorithms/glm", "algorithms/joint",
+		"algorithms/ofmsft", "algorithms/pofmkl", "algorithms/sealed", "algorithms/trace", "protocol/contract",
 	},
 	"algorithms/sealed": {
 		"algorithms/checkpoint", "algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/parameters",
@@ -80,10 +85,10 @@ var may = map[string][]string{
 		"secagg/rss",
 	},
 	"audit": {
-		"algorithms/fdskl", "algorithms/sealed", "audit/conform", "audit/evidence", "audit/finding",
-		"audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
-		"internal/consent", "internal/parallel", "internal/wording", "keys", "protocol/contract", "protocol/transcript",
-		"secagg/psi", "secagg/rss",
+		"algorithms/fdskl", "algorithms/registry", "algorithms/sealed", "audit/conform", "audit/evidence",
+		"audit/finding", "audit/views", "audit/views/aligned", "audit/views/payload", "audit/views/updates",
+		"internal/consent", "internal/parallel", "internal/wording", "keys", "protocol/contract",
+		"protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"audit/attack": {"internal/parallel", "internal/raced"},
 	"audit/conform": {
@@ -104,8 +109,8 @@ var may = map[string][]string{
 		"secagg/he",
 	},
 	"audit/evidence": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
-		"keys", "protocol/contract", "protocol/transcript", "secagg/rss",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/registry", "algorithms/sealed",
+		"algorithms/trace", "keys", "protocol/contract", "protocol/transcript", "secagg/rss",
 	},
 	"audit/finding": {"internal/wording"},
 	"audit/render": {
@@ -139,12 +144,12 @@ var may = map[string][]string{
 	"internal/architecture": {},
 	"internal/alignment":    {"internal/ids", "keys"},
 	"internal/auditing": {
-		"algorithms/fdskl", "algorithms/kernel", "audit", "audit/evidence", "audit/finding", "audit/render",
-		"internal/alignment", "internal/auditing/shardfiles", "internal/build", "internal/charterfile", "internal/consent",
-		"internal/dataset", "internal/ids", "internal/jobs", "internal/node", "internal/node/job", "internal/source",
-		"internal/stream",
-		"internal/terminal", "internal/textfile", "internal/usage", "internal/vertical", "internal/wording", "keys",
-		"protocol/contract", "protocol/transcript", "secagg/psi",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "audit", "audit/evidence", "audit/finding",
+		"audit/render", "internal/alignment", "internal/auditing/shardfiles", "internal/build",
+		"internal/charterfile", "internal/consent", "internal/dataset", "internal/ids", "internal/jobs",
+		"internal/node", "internal/node/job", "internal/source", "internal/stream", "internal/terminal",
+		"internal/textfile", "internal/usage", "internal/vertical", "internal/wording", "keys", "protocol/contract",
+		"protocol/transcript", "secagg/psi",
 	},
 	"internal/auditing/shardfiles": {"audit/evidence", "internal/shards", "protocol/contract"},
 	"internal/build":               {},
@@ -168,10 +173,10 @@ var may = map[string][]string{
 	"internal/dataset": {"internal/source", "internal/wording", "keys"},
 	"internal/demo": {
 		"algorithms/fdskl", "algorithms/gfml", "algorithms/joint", "algorithms/kernel", "algorithms/ofmsft",
-		"algorithms/sealed", "audit", "audit/render", "internal/auditing", "internal/charterfile", "internal/dataset",
-		"internal/figures", "internal/jobs", "internal/jobview", "internal/localnet", "internal/node",
-		"internal/node/job", "internal/terminal", "internal/textfile", "internal/trial", "internal/trial/online",
-		"internal/usage", "internal/wording", "keys", "protocol/contract",
+		"algorithms/registry", "algorithms/sealed", "audit", "audit/render", "internal/auditing",
+		"internal/charterfile", "internal/dataset", "internal/figures", "internal/jobs", "internal/jobview",
+		"internal/localnet", "internal/node", "internal/node/job", "internal/terminal", "internal/textfile",
+		"internal/trial", "internal/trial/online", "internal/usage", "internal/wording", "keys", "protocol/contract",
 	},
 	"internal/disk": {},
 	"internal/doctor": {
@@ -191,10 +196,10 @@ var may = map[string][]string{
 	"internal/figures/page":     {"internal/figures"},
 	"internal/figures/coverage": {},
 	"internal/forecast": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/registry", "algorithms/sealed", "algorithms/trace",
-		"internal/build", "internal/durable", "internal/figures", "internal/wording", "keys", "protocol",
-		"protocol/contract", "secagg", "secagg/psi", "secagg/psi/okvs", "secagg/psi/point",
-		"secagg/ring", "secagg/rss",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/registry", "algorithms/sealed",
+		"algorithms/trace", "internal/build", "internal/durable", "internal/figures", "internal/wording", "keys",
+		"protocol", "protocol/contract", "secagg", "secagg/psi", "secagg/psi/okvs", "secagg/psi/point", "secagg/ring",
+		"secagg/rss",
 	},
 	"internal/golden": {},
 	"internal/idcheck": {
@@ -204,12 +209,11 @@ var may = map[string][]string{
 	"internal/ids":   {"internal/parallel", "internal/wording", "keys"},
 	"internal/inbox": {"keys", "protocol"},
 	"internal/jobs": {
-		"algorithms/fdskl", "algorithms/kernel", "algorithms/sealed",
-		"internal/alignment", "internal/dataset", "internal/faults",
-		"internal/figures", "internal/forecast", "internal/ids", "internal/ledger", "internal/source",
-		"internal/stream", "internal/shards", "internal/vault", "internal/vertical", "internal/wording",
-		"keys", "protocol",
-		"protocol/contract", "protocol/fault", "secagg/he", "secagg/psi", "secagg/rss",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/sealed", "internal/alignment",
+		"internal/dataset", "internal/faults", "internal/figures", "internal/forecast", "internal/ids",
+		"internal/ledger", "internal/shards", "internal/source", "internal/stream", "internal/vault",
+		"internal/vertical", "internal/wording", "keys", "protocol", "protocol/contract", "protocol/fault",
+		"secagg/he", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/clients": {
 		"algorithms/federated", "algorithms/portable", "algorithms/registry", "internal/cache", "internal/consent",
@@ -225,9 +229,9 @@ var may = map[string][]string{
 		"protocol/fault", "protocol/transcript", "secagg/psi", "secagg/rss",
 	},
 	"internal/jobs/summary": {
-		"algorithms/fdskl", "algorithms/registry", "algorithms/sealed", "algorithms/wired", "internal/consent",
-		"internal/jobs", "internal/jobs/columns", "internal/wording", "keys", "protocol/contract", "secagg/psi",
-		"secagg/rss",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/registry", "algorithms/sealed", "algorithms/wired",
+		"internal/consent", "internal/jobs", "internal/jobs/columns", "internal/wording", "keys", "protocol/contract",
+		"secagg/psi", "secagg/rss",
 	},
 	"internal/jobview": {
 		"internal/consent", "internal/figures", "internal/jobs", "internal/ledger", "internal/node", "internal/node/job",
@@ -264,8 +268,9 @@ var may = map[string][]string{
 		"internal/jobs/clients", "internal/stream", "internal/terminal", "internal/wording",
 	},
 	"internal/page": {
-		"internal/figures/page", "internal/jobs", "internal/jobs/columns", "internal/jobs/summary", "internal/ledger",
-		"internal/node", "internal/node/job", "internal/wording", "keys", "protocol/contract",
+		"algorithms/registry", "internal/figures/page", "internal/jobs", "internal/jobs/columns",
+		"internal/jobs/summary", "internal/ledger", "internal/node", "internal/node/job", "internal/wording", "keys",
+		"protocol/contract",
 	},
 	"internal/parallel":   {},
 	"internal/parts":      {"algorithms/kernel", "internal/durable", "internal/parallel", "internal/source", "keys"},
@@ -279,7 +284,8 @@ var may = map[string][]string{
 		"protocol/contract",
 	},
 	"internal/rehearsal/standin": {
-		"algorithms/fdskl", "algorithms/joint", "internal/dataset", "keys", "protocol/contract",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/registry", "internal/dataset",
+		"keys", "protocol/contract",
 	},
 	"internal/shards": {
 		"internal/control", "internal/durable", "internal/vault", "internal/wording", "keys", "protocol",

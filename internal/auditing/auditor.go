@@ -77,8 +77,9 @@ func ownColumns(in *audit.Input, id keys.ID) []string {
 		return columns[self].Names
 	}
 	for _, s := range in.Sources {
-		if m, err := node.ReadModel(filepath.Dir(s.Path)); err == nil && m.Owner == id {
-			return m.Columns
+		part, err := node.ReadModel(in.Algorithms, filepath.Dir(s.Path))
+		if err == nil && part.Model().Owner == id {
+			return part.Model().Columns
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 	"github.com/hanse-project/hanse/audit/evidence"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/alignment"
@@ -101,14 +101,14 @@ func Read(q Request) (*audit.Input, error) {
 		return nil, err
 	}
 	return in, ReadColumns(in, q.Data, func(i int, source string, said dataset.Options,
-		part *fdskl.Model) (dataset.Options, error) {
+		part *joint.Model) (dataset.Options, error) {
 		return how.of(parties[i], source, said, part)
 	})
 }
 
 // How says how a party's table is read. said is what its location says; part is the part of the model that was trained
 // on it, nil where that is not here or the job trained none.
-type How func(party int, source string, said dataset.Options, part *fdskl.Model) (dataset.Options, error)
+type How func(party int, source string, said dataset.Options, part *joint.Model) (dataset.Options, error)
 
 // transcriptPaths finds the transcripts that arguments mean: a file, a job's folder, or at every node's
 // folder the job with that name or those first digits of its contract's hash. Of several of a name that is the one that
@@ -274,7 +274,7 @@ func ReadColumns(in *audit.Input, data []string, how How) error {
 		if err != nil {
 			return err
 		}
-		var trained *fdskl.Model
+		var trained *joint.Model
 		if in.Contract.Job.Task == contract.TaskTrain {
 			trained = trainedPart(in, i)
 		}
@@ -379,19 +379,19 @@ func texts(v any) []string {
 
 // modelParts finds the parts of a prediction's model that lie in the nodes' folders beside the
 // transcripts, by party, and tells the audit one of them. A training has none.
-func modelParts(in *audit.Input) []*fdskl.Model {
-	parts := make([]*fdskl.Model, len(in.Contract.Parties))
+func modelParts(in *audit.Input) []*joint.Model {
+	parts := make([]*joint.Model, len(in.Contract.Parties))
 	for _, s := range in.Sources {
 		if in.Contract.Job.Task != contract.TaskPredict {
 			break
 		}
-		m, err := node.ReadModel(filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model))
+		part, err := node.ReadModel(in.Algorithms, filepath.Join(filepath.Dir(s.Path), "..", in.Contract.Job.Model))
 		if err != nil {
 			continue // a transcript that was sent without its node's folder
 		}
 		for i, p := range in.Contract.Parties {
-			if p.ID == m.Owner {
-				parts[i], in.Model = m, m
+			if m := part.Model(); p.ID == m.Owner {
+				parts[i], in.Model = m, part
 			}
 		}
 	}
@@ -399,9 +399,13 @@ func modelParts(in *audit.Input) []*fdskl.Model {
 }
 
 // trainedPart returns a party's part of the model that a training made, nil where its node's folder is not here.
-func trainedPart(in *audit.Input, party int) *fdskl.Model {
+func trainedPart(in *audit.Input, party int) *joint.Model {
 	for _, s := range in.Sources {
-		if m, err := node.ReadModel(filepath.Dir(s.Path)); err == nil && m.Owner == in.Contract.Parties[party].ID {
+		part, err := node.ReadModel(in.Algorithms, filepath.Dir(s.Path))
+		if err != nil {
+			continue
+		}
+		if m := part.Model(); m.Owner == in.Contract.Parties[party].ID {
 			return m
 		}
 	}
@@ -410,20 +414,20 @@ func trainedPart(in *audit.Input, party int) *fdskl.Model {
 
 // trainedColumns reads the table that a party trained on.
 func trainedColumns(in *audit.Input, party int, path string, options dataset.Options) (*audit.Columns, error) {
-	params, err := evidence.TrainingParams(in.Contract)
+	goal, err := in.Algorithms.Goal(in.Contract.Job)
 	if err != nil {
 		return nil, err
 	}
 	active := in.Contract.Parties[party].Role == "active"
 	if active {
-		options.Label = params.Label
+		options.Label = goal.Label
 	}
 	table, confirmed, err := readTable(in, party, path, options, nil)
 	if err != nil {
 		return nil, err
 	}
 	proposer := in.Contract.Parties[party].Name == in.Contract.Job.Proposer
-	prepared, err := vertical.PrepareTraining(table, params.EdgesAt(proposer), active)
+	prepared, err := vertical.PrepareTraining(table, goal.At(proposer), active)
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +439,7 @@ func trainedColumns(in *audit.Input, party int, path string, options dataset.Opt
 }
 
 // scoredColumns reads the table of which a party's rows were scored, normalised as its part of the model is.
-func scoredColumns(in *audit.Input, part *fdskl.Model, party int, path string,
+func scoredColumns(in *audit.Input, part *joint.Model, party int, path string,
 	options dataset.Options) (*audit.Columns, error) {
 	name := in.Contract.Parties[party].Name
 	if part == nil {
@@ -478,7 +482,7 @@ func columnsOf(rows *kernel.Matrix, table *dataset.Table, confirmed bool) *audit
 // there: otherwise nobody says that this is the table. It is read for a part of a model, for a training where that is
 // nil.
 func readTable(in *audit.Input, party int, path string, options dataset.Options,
-	part *fdskl.Model) (table *dataset.Table, confirmed bool, err error) {
+	part *joint.Model) (table *dataset.Table, confirmed bool, err error) {
 	location, err := source.Parse(path)
 	if err != nil {
 		return nil, false, err

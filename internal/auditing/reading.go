@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/usage"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -68,7 +68,7 @@ func (r *readings) add(flag, party, word string) error {
 
 // of returns how a party's table is read: as its location says; as flags say of the party; as the party's part of the
 // model says, where it is here, and else as the file beside the table says, or flags of all tables.
-func (r *readings) of(party, source string, said dataset.Options, part *fdskl.Model) (dataset.Options, error) {
+func (r *readings) of(party, source string, said dataset.Options, part *joint.Model) (dataset.Options, error) {
 	o := said.Or(dataset.Options{ID: r.id[party], Missing: r.missing[party],
 		Categorical: slices.Clone(r.categorical[party])})
 	if part != nil {

@@ -71,13 +71,16 @@ var rowKinds = map[string]bool{
 }
 
 // Weigh splits an opening of a contract: into the bits that it tells of one row, at most, and into how many numbers it
-// tells of the rows as a whole.
+// tells of the rows as a whole. A kind that nobody here knows may tell all of a row.
 func Weigh(c *contract.Contract, o *contract.Opening) (rowBits, numbers int64) {
 	j := c.Job
-	if j.OverClients() || !rowKinds[o.Kind] {
+	if j.OverClients() || Knows(o.Kind) && !rowKinds[o.Kind] {
 		return 0, o.Count
 	}
 	bits := bitsOf(c, o)
+	if !Knows(o.Kind) {
+		bits = times(wordBits, o.Count)
+	}
 	switch {
 	case j.Requests == 0:
 		return divide(bits, int64(c.Rows())), 0

@@ -48,6 +48,9 @@ var kinds = map[string]int64{
 	psi.OpensSize:       wordBits, psi.OpensRows: 1,
 }
 
+// Knows reports whether a kind of openings is one whose meaning this program knows.
+func Knows(kind string) bool { return kinds[kind] > 0 }
+
 // Kinds lists the kinds of openings in order.
 func Kinds() []string {
 	var names []string

@@ -2,10 +2,11 @@ package dataset
 
 import (
 	"fmt"
-	"github.com/hanse-project/hanse/internal/source"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hanse-project/hanse/internal/source"
 )
 
 // survey reads a table and looks at it.

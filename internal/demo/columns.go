@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -78,7 +80,7 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", d.params.TargetKind(),
 			d.params.Label, other))
 	}
-	if text := d.params.FewFeatures(d.data.Train[0].Rows()); text != "" && !d.Given("features") {
+	if text := d.params.FewFeatures(d.data.Train[0].Rows()); text != "" && d.byKernels() && !d.Given("features") {
 		d.steps.note(text)
 	}
 	if d.far != "" {
@@ -158,11 +160,10 @@ func (d *columns) learn(ctx context.Context) error {
 	if err := job.SetParameters(d.params); err != nil {
 		return err
 	}
-	if d.params.Binned() {
-		for _, name := range fdskl.OfKernels() {
-			delete(job.Parameters, name)
-		}
-	}
+	maps.DeleteFunc(job.Parameters, func(name string, _ any) bool {
+		return d.params.Binned() && slices.Contains(fdskl.OfKernels(), name) ||
+			!d.byKernels() && !slices.Contains([]string{"active", "label", "target", "classes"}, name)
+	})
 	report, err := d.run(ctx, "training", &job)
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func (d *columns) run(ctx context.Context, what string, job *contract.Job) (*job
 
 // evidence gives the audit all parties' tables. The audit is of the training alone: one of the alignments goes here.
 func (d *columns) evidence(in *audit.Input) error {
-	how := func(party int, _ string, _ dataset.Options, _ *fdskl.Model) (dataset.Options, error) {
+	how := func(party int, _ string, _ dataset.Options, _ *joint.Model) (dataset.Options, error) {
 		return d.data.Options(party), nil
 	}
 	return auditing.ReadColumns(in, d.tables(d.data.Names), how)
@@ -225,6 +226,11 @@ func (d *columns) makeParams() (fdskl.Params, error) {
 	d.classes = classes
 	if classes == 2 { // which jobs need not say
 		d.classes = 0
+	}
+	if !d.byKernels() { // what it is held against is a kernel all the same
+		p := fdskl.Params{Active: d.data.Names[:1], Label: d.data.Label, Target: target, Classes: d.classes,
+			Seed: fmt.Sprint(d.Seed), Features: fdskl.FeaturesFor(d.data.Train[0].Rows())}.WithDefaults()
+		return p, p.Validate(d.data.Names)
 	}
 	p := fdskl.Params{
 		Active: []string{d.data.Names[0]}, Label: d.data.Label, Target: target, Classes: d.classes, Schedule: d.Schedule,
@@ -283,7 +289,11 @@ func (d *columns) withRange(p fdskl.Params) (fdskl.Params, string) {
 // compare learns by one party, and by all in the clear.
 func (d *columns) compare(ctx context.Context) (err error) {
 	d.result.describe(d)
-	d.steps.step("comparison", "the same algorithm in one process, in the clear")
+	what := "the same algorithm"
+	if !d.byKernels() {
+		what = "a kernel of all columns"
+	}
+	d.steps.step("comparison", what+" in one process, in the clear")
 	owners := d.network.IDs()
 	clear, err := d.data.Pooled(ctx, d.params, owners, d.Workers)
 	if err != nil {

@@ -94,6 +94,9 @@ func (r *columnsResult) describe(d *columns) {
 	if p.Target == joint.Regression {
 		r.TestRMSE = &r.TestError
 	}
+	if !d.byKernels() {
+		r.Schedule, r.Loss, r.Kernel, r.Lambda, r.Features = "", "", "", 0, 0
+	}
 }
 
 // print prints the comparison for people, or one JSON object.

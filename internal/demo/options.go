@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/gfml"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/ofmsft"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/trial/online"
 	"github.com/hanse-project/hanse/internal/usage"
@@ -95,7 +96,10 @@ func (o *Options) privacy() string {
 }
 
 // overColumns reports whether the parties have columns of the same people; else they are clients with streams.
-func (o *Options) overColumns() bool {
+func (o *Options) overColumns() bool { return slices.Contains(overColumns(), o.Algorithm) }
+
+// byKernels reports whether the flags of kernels and bins are about the algorithm.
+func (o *Options) byKernels() bool {
 	return o.Algorithm == contract.FDSKL || o.Algorithm == contract.GLM
 }
 
@@ -129,7 +133,15 @@ func (o *Options) job(parties []string) contract.Job {
 
 // algorithms lists what the demo shows.
 func algorithms() []string {
-	return append([]string{contract.FDSKL, contract.GLM}, overClients()...)
+	return append(overColumns(), overClients()...)
+}
+
+// overColumns lists those of them that are over columns.
+func overColumns() (names []string) {
+	for _, a := range registry.Program().Columns {
+		names = append(names, a.Name)
+	}
+	return names
 }
 
 // overClients lists those of them that are over clients' streams.
@@ -146,16 +158,14 @@ type OwnFlags struct{ Algorithms, Flags []string }
 // AllOwnFlags lists them.
 func AllOwnFlags() []OwnFlags {
 	return []OwnFlags{
-		{[]string{contract.FDSKL, contract.GLM}, []string{
-			"data", "id", "categorical", "missing", "people", "parties",
-			"overlap", "loss", "target", "lambda",
-		}},
+		{overColumns(), []string{"data", "id", "categorical", "missing", "people", "parties", "overlap", "target"}},
+		{[]string{contract.FDSKL, contract.GLM}, []string{"loss", "lambda"}},
 		{[]string{contract.FDSKL}, []string{"schedule", "kernel", "sigma", "scale"}},
 		{[]string{contract.GLM}, []string{"bins", "min-cell", "points", "z-scores"}},
 		{overClients(), []string{"clients", "servers"}},
 		{[]string{contract.FDSKL, contract.POFMKL, contract.GFML}, []string{"features"}},
 		{[]string{contract.GFML}, []string{"diffusion", "entries"}},
-		{[]string{contract.FDSKL, contract.GLM, contract.OFMSFT}, []string{"label"}},
+		{append(overColumns(), contract.OFMSFT), []string{"label"}},
 		{[]string{contract.POFMKL}, []string{"common-bin"}},
 		{[]string{contract.OFMSFT}, []string{
 			"budget", "streams", "networks", "label-range", "input-norm", "step", "window", "warm-up", "max-importance",

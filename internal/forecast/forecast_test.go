@@ -44,11 +44,11 @@ func contractOf(t *testing.T, privacy string, rows, features int) *contract.Cont
 	if privacy == keys.PrivacySealed {
 		job.Parameters["keeper"], job.Parameters["helper"] = "insurer", "telco"
 	}
-	p, err := registry.Params(job, c.Parties)
+	o, err := registry.Program().Outline(job, nil, c.Parties, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := registry.Disclose(job, c.Parties, p, nil)
+	d, err := o.Disclose()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -148,11 +147,11 @@ func (k Known) notes(c *contract.Contract) trace.Notes {
 	if c.Job.OverClients() || c.Job.Task == contract.TaskAlign {
 		return trace.Notes{}
 	}
-	p, err := k.params(c)
+	o, err := k.outline(c)
 	if err != nil {
 		return trace.Notes{}
 	}
-	d, err := registry.Disclose(c.Job, c.Parties, p, nil)
+	d, err := o.Disclose()
 	if err != nil {
 		return trace.Notes{}
 	}

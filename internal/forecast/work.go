@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
@@ -112,15 +113,14 @@ func (u unknown) Error() string { return string(u) }
 type Known struct {
 	Density Density       // of its table
 	Facts   time.Duration // how long it took to read its table and ids, and to state what the contract says of them
-	Params  *fdskl.Params // of a prediction: those of its model; else nil
+	Part    joint.Part    // of a prediction: the node's own of its model; else nil
+
+	Algorithms registry.List // that are known
 }
 
-// params are those of a job over columns.
-func (k Known) params(c *contract.Contract) (fdskl.Params, error) {
-	if k.Params != nil {
-		return *k.Params, nil
-	}
-	return registry.Params(c.Job, c.Parties)
+// outline is that of a job over columns.
+func (k Known) outline(c *contract.Contract) (joint.Outline, error) {
+	return k.Algorithms.Outline(c.Job, k.Part, c.Parties, nil)
 }
 
 // workOf is what a contract asks of its parties. The error is an unknown where there is no telling.
@@ -136,11 +136,14 @@ func workOf(c *contract.Contract, known Known) (*work, error) {
 	case j.Task == contract.TaskAlign:
 		return alignment(c)
 	}
-	p, err := known.params(c)
+	o, err := known.outline(c)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", j.Name, err)
 	}
+	p, ok := fdskl.ParamsIn(o)
 	switch {
+	case !ok:
+		return nil, unknown("there is no model of " + j.Algorithm)
 	case p.Schedule == fdskl.DoublyStochastic:
 		return nil, unknown("there is no model of the doubly stochastic schedule")
 	case j.Privacy == keys.PrivacySealed:

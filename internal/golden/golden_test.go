@@ -20,6 +20,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit/evidence"
 
 	"github.com/fxamacker/cbor/v2"
@@ -273,15 +274,15 @@ func (n *network) report(c *contract.Contract) []byte {
 // trained reads a party's training table.
 func (n *network) trained(i int, c *contract.Contract) *audit.Columns {
 	n.t.Helper()
-	params, err := evidence.TrainingParams(c)
+	goal, err := registry.Program().Goal(c.Job)
 	must(n.t, err)
 	var o dataset.Options
 	if i == 0 {
-		o.Label = params.Label
+		o.Label = goal.Label
 	}
 	table, err := dataset.Read(n.table(i, "train"), o)
 	must(n.t, err)
-	p, err := vertical.PrepareTraining(table, params, i == 0)
+	p, err := vertical.PrepareTraining(table, goal, i == 0)
 	must(n.t, err)
 	columns := evidence.NewColumns(p.Rows)
 	columns.Table, columns.Confirmed = table.Sum, true
@@ -300,7 +301,7 @@ func (n *network) results(c *contract.Contract) []byte {
 		switch {
 		case c.Job.Task != "train":
 		case len(c.Job.Servers) > 0:
-			m, err := node.ReadOwnModel(filepath.Join(n.dirs[i], "node"), n.info(i, c.Hash()))
+			m, err := node.ReadOwnModel(registry.List{}, filepath.Join(n.dirs[i], "node"), n.info(i, c.Hash()))
 			must(n.t, err)
 			files, err := m.Portable().Files()
 			must(n.t, err)
@@ -308,7 +309,7 @@ func (n *network) results(c *contract.Contract) []byte {
 				fmt.Fprintf(&out, "%s %s:\n%s\n", name, f.Name, readable(f.Name, f.Content))
 			}
 		default:
-			m, err := node.ReadModel(folder)
+			m, err := node.ReadModel(registry.List{}, folder)
 			must(n.t, err)
 			text, err := m.Encode()
 			must(n.t, err)

@@ -1,7 +1,7 @@
 package jobs
 
 import (
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -10,8 +10,8 @@ import (
 // LoadLabels returns the label column alone of the named table, of the rows and in the order that LoadFor returns them
 // for the same part of a model, and read as LoadFor reads it, so that one reading serves both; nil where the table has
 // no such column: rows to be scored need have no label.
-func (t *Tables) LoadLabels(name string, m *fdskl.Model, a *alignment.Alignment) (*dataset.Table, error) {
-	label := m.Params.Label
+func (t *Tables) LoadLabels(name string, m *joint.Model, a *alignment.Alignment) (*dataset.Table, error) {
+	label := m.Goal.Label
 	r, o, unlock, err := t.reading(name, func(o dataset.Options) dataset.Options { return vertical.ScoringOptions(o, m) })
 	defer unlock()
 	if err != nil || !r.file.Has(label) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -97,7 +97,7 @@ func (t *Tables) Load(name, label string, a *alignment.Alignment) (*dataset.Tabl
 }
 
 // LoadFor returns what Load does for a part of a model.
-func (t *Tables) LoadFor(name string, m *fdskl.Model, a *alignment.Alignment) (*dataset.Table, error) {
+func (t *Tables) LoadFor(name string, m *joint.Model, a *alignment.Alignment) (*dataset.Table, error) {
 	return t.loadRows(name, a, func(o dataset.Options) dataset.Options { return vertical.ScoringOptions(o, m) })
 }
 

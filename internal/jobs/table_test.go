@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -141,7 +140,7 @@ func TestATrainingsMissingWords(t *testing.T) {
 	if _, _, err := tables.Refresh(t.Context(), "train", "the test"); err != nil {
 		t.Fatal(err)
 	}
-	m := &fdskl.Model{Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
+	m := &joint.Model{Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
 	_, err := tables.LoadFor("train", m, nil)
 	if err == nil || !strings.Contains(err.Error(), "other words for a missing cell") || tables.Times("train") != 1 {
 		t.Errorf("%v; it was read %d times", err, tables.Times("train"))
@@ -166,7 +165,7 @@ func TestACommandReadsAtUse(t *testing.T) {
 	if text, err := os.ReadFile(noted); err != nil || string(text) != "\n" {
 		t.Errorf("it ran %d times, %v", len(text), err)
 	}
-	m := &fdskl.Model{Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
+	m := &joint.Model{Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
 	if table, err := tables.LoadFor("train", m, nil); err != nil || table.Rows() != 1 {
 		t.Errorf("for a model that took other words for a missing cell: %v, %v", table, err)
 	}

@@ -59,7 +59,7 @@ type Kind interface {
 
 // Settled is what a party's data say of what a job's text leaves open; the zero value is nothing.
 type Settled struct {
-	Target  string `cbor:"1,keyasint,omitempty"` // at a label holder: classes or numbers, as fdskl.Params has it
+	Target  string `cbor:"1,keyasint,omitempty"` // at a label holder: classes or numbers, as joint.Goal has it
 	Classes int    `cbor:"2,keyasint,omitempty"` // of classes: how many
 	// Bare is that a party of an alignment has no rows, and can count for the others.
 	Bare bool `cbor:"3,keyasint,omitempty"`

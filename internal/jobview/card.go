@@ -49,10 +49,12 @@ func CardFacts(c *node.Card) [][2]string {
 		lambda = "lambda chosen on the way, at the label holder"
 	}
 	of := fmt.Sprintf("%d features, sigma %.4g", c.Features, c.Sigma)
-	if c.Algorithm == "glm" {
+	if c.Binned {
 		of = wording.Count(c.Features, "bin")
 	}
-	facts = append(facts, [2]string{"parameters", fmt.Sprintf("loss %s, %s, %s", c.Loss, lambda, of)})
+	if c.Loss != "" { // of an algorithm that has these
+		facts = append(facts, [2]string{"parameters", fmt.Sprintf("loss %s, %s, %s", c.Loss, lambda, of)})
+	}
 	if d := c.Decision; d != nil {
 		said := ""
 		if c.Positive != "" {

@@ -31,8 +31,7 @@ type algorithms struct {
 	kinds     map[string]jobs.Kind // by algorithm; set once
 }
 
-// register notes which package of jobs runs each algorithm. Those over columns, FDSKL and its scorecards, have their
-// steps built into package columns. Those over clients are listed in the node's Config.
+// register notes which package of jobs runs each algorithm.
 func (n *Node) register() {
 	member := &jobs.Member{
 		ID: n.config.Key.ID(), Name: n.name, Charter: n.currentCharter, Tables: n.tables, Workers: n.config.Workers,
@@ -53,11 +52,15 @@ func (n *Node) register() {
 			return n.checkPart(s, file)
 		},
 	}
-	n.columns = columns.New(member)
-	n.kinds = map[string]jobs.Kind{contract.FDSKL: n.columns, contract.GLM: n.columns, contract.PSI: n.columns}
+	list := n.config.Algorithms.All()
+	n.columns = columns.New(member, list)
+	n.kinds = map[string]jobs.Kind{contract.PSI: n.columns}
+	for _, algorithm := range list.Columns {
+		n.kinds[algorithm.Name] = n.columns
+	}
 	n.tables.Identify = func() []string { return alignment.Columns(n.currentCharter().Identifiers) }
-	overClients := clients.New(member, n.config.Clients)
-	for _, algorithm := range n.config.Clients.All() {
+	overClients := clients.New(member, list)
+	for _, algorithm := range list.Clients {
 		n.kinds[algorithm.Name] = overClients
 	}
 }
@@ -119,7 +122,7 @@ func (n *algorithms) underCharter(c *contract.Contract) error {
 
 // memoryOf is what a contract's job takes of this node's memory, and what the node has.
 func (n *algorithms) memoryOf(c *contract.Contract) consent.Memory {
-	return consent.Memory{Takes: summary.Memory(c, n.member.nameIn(c)), Has: n.memory}
+	return consent.Memory{Takes: summary.Memory(c, n.member.nameIn(c), n.config.Algorithms), Has: n.memory}
 }
 
 // memoryNote is what this node's owner reads of a job's memory before consent, nothing where it is little.

@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -46,6 +46,7 @@ type Card struct {
 	Sigma     float64        `json:"sigma"`
 	Params    map[string]any `json:"parameters"` // as the job says them
 	Features  int            `json:"features"`
+	Binned    bool           `json:"-"` // features are bins
 	Lambda    float64        `json:"lambda"`
 	Loss      string         `json:"loss"`
 	Openings  []CardOpening  `json:"openings"`
@@ -73,7 +74,7 @@ type CardOpening struct {
 
 // ReadCard reads the card of a training over columns from a node's folder, also while the node runs: nothing is
 // written. job is from Trainings, and must be done.
-func ReadCard(dir string, j *JobInfo) (*Card, error) {
+func ReadCard(l registry.List, dir string, j *JobInfo) (*Card, error) {
 	if j.State == job.Unread {
 		return nil, errors.New(j.Reason)
 	}
@@ -90,11 +91,11 @@ func ReadCard(dir string, j *JobInfo) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := ReadModel(folder)
+	part, err := ReadModel(l, folder)
 	if err != nil {
 		return nil, err
 	}
-	card := cardOf(c, m, j.Self)
+	card := cardOf(c, part, j.Self)
 	status, err := job.ReadRecord(folder)
 	if err != nil {
 		return nil, err
@@ -134,14 +135,17 @@ func optional(folder, name string) ([]byte, error) {
 }
 
 // cardOf is what contract and model part say.
-func cardOf(c *contract.Contract, m *fdskl.Model, self string) *Card {
+func cardOf(c *contract.Contract, part joint.Part, self string) *Card {
+	m := part.Model()
 	card := &Card{
 		Job: c.Job.Name, Contract: c.Hash().String(), Algorithm: c.Job.Algorithm, Privacy: c.Job.Privacy, Self: self,
-		Columns: m.Columns, Label: m.Params.Label, Target: m.Params.Target, Table: c.Job.Table, Sigma: m.Sigma,
-		Params: c.Job.Parameters, Features: m.Params.Features, Lambda: cmp.Or(m.Lambda, float64(m.Params.Lambda)),
-		Loss: m.Params.Loss,
+		Columns: m.Columns, Label: m.Goal.Label, Target: m.Goal.Target, Table: c.Job.Table, Sigma: m.Sigma,
+		Params: c.Job.Parameters, Features: m.Features, Binned: m.Goal.Binned(),
 	}
-	if m.Params.Target != joint.Regression {
+	if own := fdskl.Of(part); own != nil {
+		card.Loss, card.Lambda = own.Params.Loss, own.Regulariser()
+	}
+	if m.Goal.Target != joint.Regression {
 		card.Classes, card.Positive = m.Classes, m.Event()
 	}
 	for _, f := range c.Parties {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -282,7 +283,7 @@ func TestSealedJobsOfSeveralClassesTakeTheSquareLoss(t *testing.T) {
 // TestNobodyElseSettlesATarget: what a party says of a target counts where it holds the label and the job is silent.
 func TestNobodyElseSettlesATarget(t *testing.T) {
 	l := newTestNetwork(t, 3, 0)
-	kind := columns.New(&jobs.Member{Name: func() string { return "telco" }})
+	kind := columns.New(&jobs.Member{Name: func() string { return "telco" }}, registry.List{})
 	for _, c := range []struct {
 		name, parameters, party string
 		settled                 jobs.Settled

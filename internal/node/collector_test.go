@@ -80,7 +80,7 @@ func (c *collector) train(ctx context.Context, draw uint64, loss string) (keys.H
 // ask proposes a job.
 func (c *collector) ask(ctx context.Context, task, head, parameters string) (keys.Hash, <-chan error) {
 	c.t.Helper()
-	contract, err := c.nodes[0].Prepare(ctx, glm(c.job(task, head, parameters)), nil)
+	contract, err := c.nodes[0].Prepare(ctx, asGLM(c.job(task, head, parameters)), nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

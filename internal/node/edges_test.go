@@ -21,7 +21,7 @@ func TestEdgesAskNothing(t *testing.T) {
 	l.writeTable(1, "train", text)
 	l.policy = nil // a person would be asked
 	l.startAll()
-	c := l.proposed(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nmin_cell = 5")))
+	c := l.proposed(asGLM(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nmin_cell = 5")))
 	told := func(edges map[string]any) string {
 		job := *c.Job
 		job.Parameters = maps.Clone(c.Job.Parameters)
@@ -41,7 +41,7 @@ func TestEdgesAskNothing(t *testing.T) {
 			t.Errorf("with edges %v the insurer says %s before any consent, without %s", edges, got, want)
 		}
 	}
-	theirs := glm(l.job("train", "privacy = \"sealed\"",
+	theirs := asGLM(l.job("train", "privacy = \"sealed\"",
 		"active = [\"bank\"]\nlabel = \"y\"\nedges = { salary = [31_000] }"))
 	if _, err := l.nodes[0].Prepare(t.Context(), theirs, nil); err == nil ||
 		!strings.Contains(err.Error(), `edges has "salary", which is no column of the proposer's`) {
@@ -65,7 +65,7 @@ func TestCellsAreNotCounted(t *testing.T) {
 	l.writeTable(1, "train", text)
 	l.policy = rulesOf(t, "min_cell = 8\n") // a person would be asked
 	l.startAll()
-	c := l.proposed(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nmin_cell = 40")))
+	c := l.proposed(asGLM(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nmin_cell = 40")))
 	ask := func(minCell int) (int, error) {
 		job := *c.Job
 		job.Parameters = maps.Clone(c.Job.Parameters)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
@@ -103,10 +104,11 @@ func (l *testNetwork) trainWithPhasesOf(earlier keys.Hash, text []byte) keys.Has
 func (l *testNetwork) modelText(i int, h keys.Hash) string {
 	l.t.Helper()
 	l.awaitDone(l.t.Context(), h)
-	m, err := l.nodes[i].columns.Model(h.String())
+	part, err := l.nodes[i].columns.Model(h.String())
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	m := fdskl.Of(part)
 	m.Contract = keys.Hash{}
 	for _, x := range []*float64{&m.Objective, &m.TrainError} {
 		if math.IsNaN(*x) { // which a passive party has, and JSON does not

@@ -13,20 +13,21 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/glm"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
-	"github.com/hanse-project/hanse/internal/ownmodel"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/internal/vertical"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // glm is a job's text with scorecards in place of kernels.
-func glm(text []byte) []byte {
+func asGLM(text []byte) []byte {
 	return []byte(strings.Replace(string(text), `algorithm = "fdskl"`, `algorithm = "glm"`, 1))
 }
 
@@ -58,15 +59,16 @@ func TestScorecards(t *testing.T) {
 			}
 			l.startAll()
 			parameters := "active = [\"bank\"]\nlabel = \"y\"\niterations = 40\n" + c.parameters
-			_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"\nrecord = \"full\"", parameters)))
+			_, h, err := l.propose(asGLM(l.job("train", "privacy = \"sealed\"\nrecord = \"full\"", parameters)))
 			must(t, err)
 			l.wantVerdict(h, c.verdict)
 			var models []*fdskl.Model
 			for i, n := range l.nodes {
-				m, err := ReadModel(filepath.Join(n.config.Dir, "jobs", h.String()))
+				part, err := ReadModel(registry.List{}, filepath.Join(n.config.Dir, "jobs", h.String()))
 				must(t, err)
+				m := fdskl.Of(part)
 				models = append(models, m)
-				card, err := ownmodel.CardOf(m, m.Names[i])
+				card, err := glm.CardOf(part, m.Names[i])
 				must(t, err)
 				known := len(card.Rows) > 0 && card.Rows[len(card.Rows)-1].Points != nil
 				if (m.ZScores != nil) != c.cards[i] || known && card.Rows[len(card.Rows)-1].Z == nil {
@@ -77,7 +79,7 @@ func TestScorecards(t *testing.T) {
 				}
 			}
 			head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = %q\nprivacy = \"sealed\"\n", h, c.openTo)
-			_, scored, err := l.propose(glm(l.job("predict", head, "")))
+			_, scored, err := l.propose(asGLM(l.job("predict", head, "")))
 			must(t, err)
 			got, want := lines(t, l.scoresOf(c.openTo, scored)), l.cardScores(models)
 			for j, line := range got {
@@ -103,11 +105,11 @@ func (l *testNetwork) cardScores(models []*fdskl.Model) []float64 {
 		if i == l.idle && l.idle > 0 {
 			continue
 		}
-		table, err := dataset.Read(l.tablePath(i, "test"), vertical.ScoringOptions(dataset.Options{}, m))
+		table, err := dataset.Read(l.tablePath(i, "test"), vertical.ScoringOptions(dataset.Options{}, m.Model()))
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		rows, err := vertical.PrepareScoring(table, m)
+		rows, err := vertical.PrepareScoring(table, m.Model())
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -130,10 +132,10 @@ func TestScorecardsServe(t *testing.T) {
 	l := newTestNetwork(t, 4, 200)
 	l.startAll()
 	parameters := "active = [\"bank\"]\nlabel = \"y\""
-	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", parameters)))
+	_, h, err := l.propose(asGLM(l.job("train", "privacy = \"sealed\"", parameters)))
 	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"test\"\nopen_to = \"bank\"\nprivacy = \"sealed\"\nrequests = 3\n", h)
-	c, err := l.nodes[0].Prepare(t.Context(), glm(l.job("predict", head, "")), nil)
+	c, err := l.nodes[0].Prepare(t.Context(), asGLM(l.job("predict", head, "")), nil)
 	must(t, err)
 	served := make(chan *jobs.Report, 1)
 	go func() {
@@ -173,7 +175,7 @@ func TestScorecardsThatAreRefused(t *testing.T) {
 		{"", "[parameters.edges]\nage = [3, 2]", `edges of "age": edge 2 is 2`},
 	} {
 		head := cmp.Or(c.head, "privacy = \"sealed\"")
-		text := glm(l.job("train", head, "active = [\"bank\"]\nlabel = \"y\"\n"+c.parameters))
+		text := asGLM(l.job("train", head, "active = [\"bank\"]\nlabel = \"y\"\n"+c.parameters))
 		if _, _, err := l.propose(text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: error is %v, want one with %q", c.head, c.parameters, err, c.want)
 		}
@@ -197,11 +199,13 @@ func TestAScorecardOfNumbers(t *testing.T) {
 		must(t, os.WriteFile(l.tablePath(0, name), []byte(text), 0o600))
 	}
 	l.startAll()
-	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
+	_, h, err := l.propose(asGLM(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
 	must(t, err)
-	m, err := ReadModel(filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
-	if err != nil || m.Params.Target != joint.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
-		t.Errorf("the model is %+v (%v)", m, err)
+	part, err := ReadModel(registry.List{}, filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
+	must(t, err)
+	m := fdskl.Of(part)
+	if m.Params.Target != joint.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
+		t.Errorf("the model is %+v", m)
 	}
 }
 
@@ -215,7 +219,7 @@ func TestPoliciesKnowWhatOpens(t *testing.T) {
 		"active = [\"bank\"]\nlabel = \"y\"\npoints = \"owners\"\nz_scores = \"bank\"")
 	chosen := l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"\nlambda = \"auto\"")
 	seen := make(map[string]bool)
-	for _, text := range [][]byte{glm(card), chosen} {
+	for _, text := range [][]byte{asGLM(card), chosen} {
 		for _, o := range l.proposed(text).Openings {
 			if seen[o.Kind] = true; !slices.Contains(consent.Kinds(), o.Kind) {
 				t.Errorf("no policy has a word for %q: %s", o.Kind, o.Meaning)
@@ -233,9 +237,9 @@ func TestPointsAreWarnedOf(t *testing.T) {
 	l.policy = nil // nobody is asked
 	l.startAll()
 	for points, want := range map[string]int{"owners": 1, "telco": 1, "bank": 0, "": 0} {
-		c := l.proposed(glm(l.job("train", "privacy = \"sealed\"",
+		c := l.proposed(asGLM(l.job("train", "privacy = \"sealed\"",
 			fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\npoints = %q", points))))
-		got := summary.Warnings(c, nil)
+		got := summary.Warnings(c, registry.List{})
 		if len(got) != want || want > 0 && !strings.Contains(got[0], "are that row's label") {
 			t.Errorf("points %q: the warnings are %q, want %d", points, got, want)
 		}
@@ -275,10 +279,10 @@ func TestProbabilitiesOfAScorecardAreItsOwn(t *testing.T) {
 		l.writeTable(i, "train", head+tables[i].String())
 	}
 	l.startAll()
-	_, h, err := l.propose(glm(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
+	_, h, err := l.propose(asGLM(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
 	must(t, err)
 	head := fmt.Sprintf("model = %q\ntable = \"train\"\nopen_to = \"telco\"\nprivacy = \"sealed\"\n", h)
-	_, scored, err := l.propose(glm(l.job("predict", head, "")))
+	_, scored, err := l.propose(asGLM(l.job("predict", head, "")))
 	must(t, err)
 	sum := 0.0
 	for _, line := range lines(t, l.scoresOf("telco", scored)) {

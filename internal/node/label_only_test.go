@@ -28,7 +28,7 @@ func TestALabelHolderWithLabelsAlone(t *testing.T) {
 			audit.Disclosed},
 		{"sealed", sealed, activeBank + "features = 64\nloss = \"square\"\n", same,
 			audit.Clean},
-		{"glm", sealed, "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nbins = 6\n", glm, audit.Clean},
+		{"glm", sealed, "active = [\"bank\"]\nlabel = \"y\"\nloss = \"square\"\nbins = 6\n", asGLM, audit.Clean},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newTestNetwork(t, 3, rows)

@@ -30,11 +30,12 @@ type Config struct {
 	Charter   keys.InForce
 	Transport protocol.Transport
 	Tables    map[string]jobs.TableSpec
-	Clients   registry.Clients // the algorithms over clients' streams that it takes part in; nil: those of this program
-	Policy    *consent.Policy  // nil asks about everything
-	Dir       string           // the node's own folder
-	Workers   int              // goroutines for arithmetic; 0 means all cores
-	Parts     string           // where parts of rows lie for workers of shards; empty: in Dir
+	// Algorithms are those that it takes part in; the zero value: those of this program.
+	Algorithms registry.List
+	Policy     *consent.Policy // nil asks about everything
+	Dir        string          // the node's own folder
+	Workers    int             // goroutines for arithmetic; 0 means all cores
+	Parts      string          // where parts of rows lie for workers of shards; empty: in Dir
 	// WorkerKeys are those of this node's workers; nil: whoever comes is served.
 	WorkerKeys *workerkeys.Register
 	// RecordLimit is the most bytes of payloads kept of a job that asks for them; 0 means
@@ -128,7 +129,7 @@ func New(c Config) (*Node, error) {
 	if c.Charter.Charter() == nil {
 		return nil, errors.New("a node needs a charter in force")
 	}
-	if err := c.Clients.Check(); err != nil {
+	if err := c.Algorithms.Check(); err != nil {
 		return nil, err
 	}
 	n := newParts(&c)

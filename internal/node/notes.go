@@ -111,7 +111,7 @@ func (n *digests) labelHere(c *contract.Contract) string {
 // knownOf returns what this node knows of a job beside its contract, while somebody has yet to consent, and what it
 // says of what was told before.
 func (n *digests) knownOf(c *contract.Contract) (k summary.Known, before []string) {
-	k.Clients = n.config.Clients
+	k.Algorithms = n.config.Algorithms
 	s, ok := n.roster.job(c.Hash())
 	if !ok {
 		return k, nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/federated"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/node/job"
@@ -23,7 +24,7 @@ import (
 
 // ReadOwnModel reads the model that a job over clients left in a node's folder, also while the node runs: nothing is
 // written, and no file is waited for. job is from Trainings, and must be done.
-func ReadOwnModel(dir string, j *JobInfo) (*clients.Model, error) {
+func ReadOwnModel(l registry.List, dir string, j *JobInfo) (*clients.Model, error) {
 	switch {
 	case j.State == job.Done:
 	case j.State == job.Unread:
@@ -55,7 +56,7 @@ func ReadOwnModel(dir string, j *JobInfo) (*clients.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := clients.DecodeModel(nil, c, j.Self, data)
+	m, err := clients.DecodeModel(l, c, j.Self, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -9,12 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
@@ -95,7 +93,7 @@ func (n *consents) applyPolicy(s *jobState, data keys.Hash) error {
 // the records of the other jobs.
 func (n *consents) caseOf(s *jobState) (*consent.Case, error) {
 	c := &consent.Case{
-		Contract: s.Contract(), Self: s.Self(), Role: roleIn(s.Contract(), s.Self()),
+		Contract: s.Contract(), Self: s.Self(), Role: n.algorithms.roleIn(s.Contract(), s.Self()),
 		Charter: &n.member.currentCharter().Charter, Now: n.config.Now(), Memory: n.algorithms.memoryOf(s.Contract()),
 	}
 	own := s.Record().Consent
@@ -133,7 +131,7 @@ func asOpened(s *jobState) *contract.Contract {
 }
 
 // roleIn is a party's role in a job, as policies name it.
-func roleIn(c *contract.Contract, name string) string {
+func (n *algorithms) roleIn(c *contract.Contract, name string) string {
 	if c.Job.Task == contract.TaskAlign {
 		p, err := psi.ParamsOf(c.Job)
 		switch {
@@ -144,7 +142,7 @@ func roleIn(c *contract.Contract, name string) string {
 			return consent.RoleHelper
 		}
 	} else if c.Job.Privacy == keys.PrivacySealed {
-		switch three := columns.SharersOf(c); name {
+		switch three := n.config.Algorithms.Sharers(c); name {
 		case three.Holder:
 			return consent.RoleActive
 		case three.Keeper:
@@ -172,9 +170,10 @@ func (n *consents) offered(from keys.ID, job *contract.Job) error {
 	if refusal := new(consent.NotOffered); errors.As(err, &refusal) && refusal.OfTable {
 		c = fault.CodeOffer
 	}
-	if err == nil && job.Algorithm == contract.GLM && job.Task == contract.TaskTrain {
-		if p, wrong := fdskl.ParamsOf(job.Parameters, job.Parties); wrong == nil { // else it is refused for that
-			c, err = fault.CodePolicy, n.config.Policy.Cells(int64(p.MinCell))
+	if err == nil && job.Task == contract.TaskTrain {
+		g, wrong := n.config.Algorithms.Goal(job) // one that cannot be read is refused for that
+		if wrong == nil && g.Binned() {
+			c, err = fault.CodePolicy, n.config.Policy.Cells(int64(g.Scales.MinCell))
 		}
 	}
 	if err == nil {

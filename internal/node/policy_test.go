@@ -459,7 +459,7 @@ func TestPoliciesKnowTheWordsOfJobs(t *testing.T) {
 			known("openings", o.Kind)
 		}
 		for _, f := range contract.Parties {
-			known("roles", roleIn(contract, f.Name))
+			known("roles", l.nodes[0].algorithms.roleIn(contract, f.Name))
 		}
 	}
 	if len(kinds) < 10 {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -228,7 +229,7 @@ func TestARemovalThatWasCutShort(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(l.nodes[0].jobFolder(h), PayloadFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := ReadModel(l.nodes[0].jobFolder(h)); err == nil {
+	if _, err := ReadModel(registry.List{}, l.nodes[0].jobFolder(h)); err == nil {
 		t.Error("the model part is still there")
 	}
 }

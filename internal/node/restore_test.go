@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/keys"
@@ -95,7 +96,8 @@ func TestARestoredLedgerScoresNothingAgain(t *testing.T) {
 	l.mustRefuse(model, "test", "insurer", "", 40, 1)
 	l.mustRefuse(model, "test", "telco", "", 40, 1)
 	for i := range l.names {
-		if m, err := ReadModel(l.nodes[i].jobFolder(model)); i != 1 && err == nil && m.Normaliser != nil {
+		m, err := ReadModel(registry.List{}, l.nodes[i].jobFolder(model))
+		if i != 1 && err == nil && m.Model().Normaliser != nil {
 			l.wantTimesOf(model, i, 40)
 		}
 	}

@@ -94,7 +94,7 @@ func (n *runner) execute(ctx context.Context, s *jobState, f contract.InForce, n
 		},
 	})
 	if number == 1 {
-		for _, text := range summary.Warnings(c, n.config.Clients) {
+		for _, text := range summary.Warnings(c, n.config.Algorithms) {
 			session.Warn(text)
 		}
 	}

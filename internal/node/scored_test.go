@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/columns"
@@ -58,7 +59,7 @@ func (l *testNetwork) mustRefuse(model keys.Hash, table, openTo, more string, ro
 func (l *testNetwork) wantTimes(model keys.Hash, rows int, times uint32) {
 	l.t.Helper()
 	for i, n := range l.nodes {
-		if m, err := ReadModel(n.jobFolder(model)); err != nil || m.Normaliser == nil {
+		if m, err := ReadModel(registry.List{}, n.jobFolder(model)); err != nil || m.Model().Normaliser == nil {
 			if err != nil {
 				l.t.Fatal(err)
 			}

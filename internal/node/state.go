@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -158,34 +159,22 @@ func RunAgain(folder string) error {
 	return errors.Join(err, columns.Clean(v), v.Close())
 }
 
-// SamePhase gives a training whose session was stopped the phase of another of the same party and takes back what that
-// session had come to, so that both trainings come to the same model. The arguments are the jobs' folders. No node may
-// be running on them. Tests and trials use it.
-func SamePhase(from, to string) error {
-	var vaults [2]*vault.Vault
-	for i, folder := range []string{from, to} {
-		h, err := job.HashOf(folder)
-		if err != nil {
-			return err
-		}
-		v, err := vault.Open(folder, vault.Options{Owner: h})
-		if err != nil {
-			return err
-		}
-		defer v.Close()
-		vaults[i] = v
-	}
-	return errors.Join(columns.CopyPhase(vaults[0], vaults[1]), columns.Clean(vaults[1]))
-}
-
 // ReadModel returns the model part in a job's folder, which may be that of any node on this machine. The folder's
-// name says which contract it must be of.
-func ReadModel(folder string) (*fdskl.Model, error) {
+// name says which contract it must be of, and that is of an algorithm listed.
+func ReadModel(l registry.List, folder string) (joint.Part, error) {
 	data, err := readState(folder, jobs.ModelFile)
 	if err != nil {
 		return nil, err
 	}
-	return fdskl.DecodeModel(data)
+	h, err := job.HashOf(folder)
+	if err != nil {
+		return nil, err
+	}
+	c, err := job.ReadContract(folder, h)
+	if err != nil {
+		return nil, err
+	}
+	return l.Part(c, data)
 }
 
 // ReadAlignment returns the common rows in an alignment job's folder, which may be that of any node on this machine.

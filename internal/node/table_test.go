@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -24,9 +23,9 @@ func TestTablesAreReadAsAsked(t *testing.T) {
 	l.writeTable(0, "train", "id,job,y\na,clerk,0\nb,-,1\nc,pilot,1\n")
 	spec := jobs.TableSpec{Path: l.tablePath(0, "train")}
 	tables := jobs.NewTables(map[string]jobs.TableSpec{"train": spec})
-	one := &fdskl.Model{Columns: []string{"job"}}
-	two := &fdskl.Model{Columns: []string{"job"}, Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
-	for i, model := range []*fdskl.Model{nil, one, two, nil, one} {
+	one := &joint.Model{Columns: []string{"job"}}
+	two := &joint.Model{Columns: []string{"job"}, Reading: &joint.Reading{NA: []string{"-"}, NAChosen: true}}
+	for i, model := range []*joint.Model{nil, one, two, nil, one} {
 		var table *dataset.Table
 		var err error
 		want := 3
@@ -88,8 +87,9 @@ func TestTrainingAfterScoring(t *testing.T) {
 	_, second, err := l.propose(l.job("train", "privacy = \"masked\"\ntable = \"test\"", parameters))
 	must(t, err)
 	for contract, low := range map[string]float64{first.String(): 0, second.String(): 100} {
-		m, err := l.nodes[1].columns.Model(contract)
+		part, err := l.nodes[1].columns.Model(contract)
 		must(t, err)
+		m := part.Model()
 		if fill := m.Normaliser.Columns[0].Fill; fill == nil || *fill < low || *fill > low+6 {
 			t.Errorf("missing ages were given %v, want the mean of the table's ages, from %v to %v", fill, low, low+6)
 		}
@@ -131,7 +131,7 @@ func TestEveryColumnAskedFor(t *testing.T) {
 		if column, err := labelled.Column(name); err != nil || !slices.ContainsFunc(column.Values, math.IsNaN) {
 			t.Fatalf("the empty cells of the label %s were filled (%v)", name, err)
 		}
-		model := &fdskl.Model{Columns: []string{name}}
+		model := &joint.Model{Columns: []string{name}}
 		if _, err := tables.LoadFor("train", model, nil); err != nil {
 			t.Fatal(err)
 		}

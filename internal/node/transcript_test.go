@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/internal/auditing/shardfiles"
@@ -106,7 +107,7 @@ func (l *testNetwork) columns(i int, in *audit.Input) *audit.Columns {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	rows, err := vertical.PrepareScoring(table, in.Model)
+	rows, err := vertical.PrepareScoring(table, in.Model.Model())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -118,20 +119,20 @@ func (l *testNetwork) columns(i int, in *audit.Input) *audit.Columns {
 // trained reads a party's training table.
 func (l *testNetwork) trained(i int, contract *contract.Contract) *audit.Columns {
 	l.t.Helper()
-	params, err := evidence.TrainingParams(contract)
+	goal, err := registry.Program().Goal(contract.Job)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	var o dataset.Options
-	active := slices.Contains(params.Active, l.names[i])
+	active := slices.Contains(goal.Active, l.names[i])
 	if active {
-		o.Label = params.Label
+		o.Label = goal.Label
 	}
 	table, err := dataset.Read(l.tablePath(i, "train"), o)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	p, err := vertical.PrepareTraining(table, params, active)
+	p, err := vertical.PrepareTraining(table, goal, active)
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -148,12 +149,13 @@ func TestWarningsOfContracts(t *testing.T) {
 	} {
 		contract, err := l.nodes[0].Prepare(t.Context(), l.servedJob(c.algorithm, 1, "", c.parameters), nil)
 		must(t, err)
-		if got := summary.Warnings(contract, nil); len(got) != c.want {
+		if got := summary.Warnings(contract, registry.List{}); len(got) != c.want {
 			t.Errorf("%s with %s: %q, want %d", c.algorithm, c.parameters, got, c.want)
 		}
 	}
 	for _, algorithm := range []string{"fdskl", "gfml", "pofmkl"} {
-		if got := summary.Warnings(&contract.Contract{Job: &contract.Job{Algorithm: algorithm}}, nil); got != nil {
+		c := &contract.Contract{Job: &contract.Job{Algorithm: algorithm}}
+		if got := summary.Warnings(c, registry.List{}); got != nil {
 			t.Errorf("an empty job of %s: %q", algorithm, got)
 		}
 	}

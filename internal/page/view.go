@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	figurepage "github.com/hanse-project/hanse/internal/figures/page"
 	"github.com/hanse-project/hanse/internal/jobs"
-	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/jobs/summary"
 	"github.com/hanse-project/hanse/internal/ledger"
 	"github.com/hanse-project/hanse/internal/node"
@@ -277,7 +277,7 @@ type learnView struct {
 
 // addContract adds what a contract says.
 func (v *jobView) addContract(c *contract.Contract) {
-	sharers := columns.SharersOf(c)
+	sharers := registry.Program().Sharers(c)
 	for i := range c.Parties {
 		f := &c.Parties[i]
 		row := partyView{Name: f.Name, Role: sharers.Role(f), Key: f.ID.Short()}
@@ -317,7 +317,7 @@ func (v *jobView) addContract(c *contract.Contract) {
 		}
 		v.Lines = append(v.Lines, control)
 	}
-	v.Warnings = summary.Warnings(c, nil)
+	v.Warnings = summary.Warnings(c, registry.Program())
 	v.Purpose = slices.DeleteFunc(c.Job.Purpose.Fields(), func(f contract.PurposeField) bool { return f.Text == "" })
 	place := make(map[contract.Opening]int)
 	who := make(map[int][]string)

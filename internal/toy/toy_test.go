@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/jobs/clients"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/toy/testdata/mean"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/peer/testnet"
@@ -39,11 +39,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAnAlgorithmIsAddedToTheList is all that an algorithm needs: an entry. The truth is the mean of the labels in the
-// files.
-func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
-	list := append(registry.OverClients(), algorithm())
-	f := testnet.Found(t, "office", "north", "south", "west")
+// office is a federation whose members are in one process, each with its node and a table called train.
+type office struct {
+	t       *testing.T
+	ctx     context.Context
+	dir     string
+	names   []string
+	configs []node.Config
+	nodes   []*node.Node
+	done    sync.WaitGroup // parties that have not done the job under way
+}
+
+// newOffice founds a federation whose nodes know the algorithms of a list, and consent to every job of some tasks.
+func newOffice(t *testing.T, list registry.List, tasks []string, names ...string) *office {
+	f := testnet.Found(t, names...)
 	charter, err := f.Charter(t, func(c *keys.Charter) {
 		for i := range c.Members {
 			c.Members[i].Addresses = []string{fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", 4001+i)}
@@ -51,14 +60,53 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 	}).InForce()
 	must(t, err)
 	policy := &consent.Policy{Format: consent.Format, Tables: []consent.Table{{Name: "train", Labels: []string{"y"}}},
-		Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: []string{contract.TaskTrain}})}}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	var nodes []*node.Node
-	var running, done sync.WaitGroup
-	t.Cleanup(func() { cancel(); running.Wait() })
-	dir, draw, sum := t.TempDir(), rand.New(rand.NewPCG(1, 2)), make([]float64, rounds) // of labels, before each round
-	for i, name := range f.Names {
-		rows, table := "u,y\n", filepath.Join(dir, name+".csv")
+		Accept: []consent.Rule{consent.Wide(consent.Rule{Tasks: tasks})}}
+	o := &office{t: t, dir: t.TempDir(), names: names}
+	for i, name := range names {
+		o.configs = append(o.configs, node.Config{
+			Key: f.Keys[i], Charter: charter, Transport: f.Transport(f.IDs[i]), Dir: filepath.Join(o.dir, name), Policy: policy,
+			Tables:     map[string]jobs.TableSpec{"train": {Path: filepath.Join(o.dir, name+".csv")}},
+			Algorithms: list, Workers: 1,
+			Told: func(e jobs.Event) {
+				if e.Kind == jobs.EventDone {
+					o.done.Done()
+				}
+			},
+		})
+	}
+	return o
+}
+
+// start starts all nodes, until the test ends.
+func (o *office) start() {
+	var cancel func()
+	var running sync.WaitGroup
+	o.ctx, cancel = context.WithTimeout(o.t.Context(), time.Minute)
+	o.t.Cleanup(func() { cancel(); running.Wait() })
+	for _, c := range o.configs {
+		n, err := node.New(c)
+		must(o.t, err)
+		o.nodes = append(o.nodes, n)
+		running.Go(func() { n.Run(o.ctx) })
+	}
+}
+
+// meanJob is a job by the mean.
+func meanJob(privacy string) string {
+	return fmt.Sprintf("format = \"hanse-job-v1\"\nname = \"average\"\nalgorithm = \"mean\"\ntask = \"train\"\n"+
+		"parties = [\"office\", \"north\", \"south\", \"west\"]\nservers = [\"office\"]\nprivacy = %q\nrecord = \"full\"\n"+
+		"[parameters]\nlabel = \"y\"\nrounds = %d\n", privacy, rounds)
+}
+
+// TestAnAlgorithmIsAddedToTheList is all that an algorithm needs: an entry. The truth is the mean of the labels in the
+// files.
+func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
+	list := registry.Program()
+	list.Clients = append(list.Clients, mean.Algorithm())
+	o := newOffice(t, list, []string{contract.TaskTrain}, "office", "north", "south", "west")
+	dir, draw, sum := o.dir, rand.New(rand.NewPCG(1, 2)), make([]float64, rounds) // of labels, before each round
+	for i, name := range o.names {
+		rows := "u,y\n"
 		for r := range rounds + 2 {
 			y := math.Round(1e4*draw.Float64()) / 1e4
 			for after := r + 1; i > 0 && after < rounds; after++ {
@@ -66,54 +114,20 @@ func TestAnAlgorithmIsAddedToTheList(t *testing.T) {
 			}
 			rows += fmt.Sprintf("%d,%g\n", r, y)
 		}
-		must(t, os.WriteFile(table, []byte(rows), 0o600))
-		n, err := node.New(node.Config{
-			Key: f.Keys[i], Charter: charter, Transport: f.Transport(f.IDs[i]), Dir: filepath.Join(dir, name), Policy: policy,
-			Tables: map[string]jobs.TableSpec{"train": {Path: table}}, Clients: list, Workers: 1,
-			Told: func(e jobs.Event) {
-				if e.Kind == jobs.EventDone {
-					done.Done()
-				}
-			},
-		})
-		must(t, err)
-		nodes = append(nodes, n)
-		running.Go(func() { n.Run(ctx) })
+		must(t, os.WriteFile(filepath.Join(dir, name+".csv"), []byte(rows), 0o600))
 	}
+	o.start()
 	// The server learns the labels' sums, or each label.
 	for privacy, labels := range map[string]int64{keys.PrivacyMasked: rounds, keys.PrivacyPublished: 3 * rounds} {
-		done.Add(len(f.Names))
-		c, err := nodes[0].Prepare(ctx, []byte(`format = "hanse-job-v1"
-name = "average"
-algorithm = "mean"
-task = "train"
-parties = ["office", "north", "south", "west"]
-servers = ["office"]
-privacy = "`+privacy+`"
-record = "full"
-[parameters]
-label = "y"
-rounds = `+fmt.Sprint(rounds)), nil)
-		must(t, err)
-		report, err := nodes[0].Launch(ctx, c.Hash(), nil)
-		must(t, err)
-		done.Wait()
+		c, report := o.run(meanJob(privacy))
 		if report.Online.Rounds != rounds || report.Online.Clients != 3 {
 			t.Errorf("report %+v", report.Online)
 		}
-		sent, forecast := report.BytesOut, report.Forecast.Forecast.Sent
-		if forecast.Fixed < 1 || sent < forecast.Fixed || sent > forecast.Most {
-			t.Errorf("the server sent %d bytes, forecast %s", sent, forecast)
-		}
-		for _, of := range []string{kindMean, kindLabels} {
-			if !slices.ContainsFunc(c.Operations, func(o contract.Operation) bool { return o.Kind == of && o.Count == rounds }) {
-				t.Errorf("the contract lists no %d operations of %s: %+v", rounds, of, c.Operations)
-			}
-		}
+		o.counted(c, map[string]int64{"mean": rounds, "labels": rounds})
 
 		// The models, and what the clients predicted on the way.
 		request := auditing.Request{Told: io.Discard}
-		for i, name := range f.Names {
+		for i, name := range o.names {
 			folder := filepath.Join(dir, name, "jobs", c.Hash().String())
 			request.Given = append(request.Given, filepath.Join(folder, node.TranscriptFile))
 			data, err := vault.ReadFile(filepath.Join(folder, federated.ModelSlot), c.Hash())
@@ -143,12 +157,13 @@ rounds = `+fmt.Sprint(rounds)), nil)
 			}
 		}
 
+		o.shown(1, "labels", c)
 		in, err := auditing.Read(request)
 		must(t, err)
-		other, err := audit.Run(ctx, in) // by who does not know the algorithm
+		other, err := audit.Run(o.ctx, in) // by who does not know the algorithm
 		must(t, err)
-		in.Clients = list
-		r, err := audit.Run(ctx, in)
+		in.Algorithms = list
+		r, err := audit.Run(o.ctx, in)
 		must(t, err)
 		want := map[bool][2]finding.Verdict{false: {finding.Disclosed, finding.Clean}, true: {finding.Leak, finding.Leak}}
 		a, each := r.Attacks[0], privacy == keys.PrivacyPublished // label is read, to a hundredth
@@ -161,7 +176,7 @@ rounds = `+fmt.Sprint(rounds)), nil)
 			}
 		}
 		for i, l := range r.Ledger {
-			want := map[string]int64{kindMean: rounds, kindLabels: labels}[l.Kind]
+			want := map[string]int64{"mean": rounds, "labels": labels}[l.Kind]
 			if l.Count != l.Declared || l.Count != want || l.Unread || !other.Ledger[i].Unread {
 				t.Errorf("%s learned %d %s, declared are %d", l.Party, l.Count, l.Kind, l.Declared)
 			}

@@ -199,7 +199,7 @@ func (d *Data) scorecard(name string, p fdskl.Params, train, test []*dataset.Tab
 func (d *Data) designs(p fdskl.Params, train, test []*dataset.Table) (parts, rows []*kernel.Matrix, y []float64,
 	err error) {
 	for i, t := range train {
-		prepared, err := vertical.PrepareTraining(t, p, i == 0)
+		prepared, err := vertical.PrepareTraining(t, p.Goal(), i == 0)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -207,7 +207,7 @@ func (d *Data) designs(p fdskl.Params, train, test []*dataset.Table) (parts, row
 			y = prepared.Labels.Values
 		}
 		scored, err := vertical.PrepareScoring(test[i],
-			&fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser})
+			&joint.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser})
 		if err != nil {
 			return nil, nil, nil, err
 		}

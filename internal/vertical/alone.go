@@ -50,11 +50,11 @@ type AloneFunction struct {
 const aloneName = "alone"
 
 // FitAlone fits both models to a prepared table with labels, to at most 20,000 of its rows, drawn from the job's seed.
-func FitAlone(p *Prepared, params fdskl.Params, workers int) (*Alone, error) {
-	features := min(cmp.Or(params.Features, aloneFeatures), aloneFeatures)
+func FitAlone(p *Prepared, like fdskl.Params, workers int) (*Alone, error) {
+	features := min(cmp.Or(like.Features, aloneFeatures), aloneFeatures)
 	own := fdskl.Params{
-		Active: []string{aloneName}, Label: params.Label, Target: params.Target, Classes: params.Classes,
-		Kernel: params.Kernel, Seed: params.Seed, Loss: kernel.Square.String(),
+		Active: []string{aloneName}, Label: like.Label, Target: like.Target, Classes: like.Classes,
+		Kernel: like.Kernel, Seed: like.Seed, Loss: kernel.Square.String(),
 		Features: features + features%2, // of bins, or growing, they may be an odd number
 	}.WithDefaults()
 	a := &Alone{Params: own, Scale: 1, Functions: make([]AloneFunction, own.Scores())}
@@ -67,7 +67,7 @@ func FitAlone(p *Prepared, params fdskl.Params, workers int) (*Alone, error) {
 	if len(rows) < 10 {
 		return nil, fmt.Errorf("%d rows with labels are too few to hold a model against: want at least 10", len(rows))
 	}
-	rng := rand.New(rand.NewChaCha8(keys.HashOf("hanse alone rows v1", []byte(params.Seed))))
+	rng := rand.New(rand.NewChaCha8(keys.HashOf("hanse alone rows v1", []byte(like.Seed))))
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	a.describe(p.Labels.Values, rows)
 	if len(p.Columns) == 0 {
@@ -293,7 +293,7 @@ func (a *Alone) fitLinear(p *Prepared, x *kernel.Matrix, y []float64, rows []int
 // Score returns the scores of some rows of a table by the kernel model and by the linear one, nil where there is none,
 // as where the label holder has labels alone, row-major [rows][functions], in the label's own units where it is a
 // number. m is this party's part of the model that is held against them.
-func (a *Alone) Score(t *dataset.Table, rows []int, m *fdskl.Model, workers int) (kernels, linear []float64,
+func (a *Alone) Score(t *dataset.Table, rows []int, m *joint.Model, workers int) (kernels, linear []float64,
 	err error) {
 	if len(a.Functions[0].Alpha) == 0 {
 		return nil, nil, nil

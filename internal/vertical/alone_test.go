@@ -51,7 +51,7 @@ func TestAlone(t *testing.T) {
 				}
 				return all
 			}
-			prepared, err := PrepareTraining(made(1), p, true)
+			prepared, err := PrepareTraining(made(1), p.Goal(), true)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &fdskl.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
+			m := &joint.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
 			fresh := made(2)
 			kernels, linear, err := a.Score(fresh.Without("y"), everyRow(fresh), m, 2)
 			if err != nil {
@@ -90,7 +90,7 @@ func TestAlone(t *testing.T) {
 // FuzzAlone: what decodes has numbers that scores can be made of.
 func FuzzAlone(f *testing.F) {
 	p := fdskl.Params{Active: []string{"a"}, Label: "y", Features: 4, Seed: "s"}.WithDefaults()
-	prepared, err := PrepareTraining(tables(40, 1)[0], p, true)
+	prepared, err := PrepareTraining(tables(40, 1)[0], p.Goal(), true)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func FuzzAlone(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	m := &fdskl.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
+	m := &joint.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
 	rows := tables(3, 2)[0].Without("y")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := DecodeAlone(data)

@@ -47,7 +47,7 @@ func loans(bad, good int) *dataset.Table {
 // heard trains in the clear and returns what the curious member hears of the classes.
 func heard(t *testing.T, table *dataset.Table, p fdskl.Params) []byte {
 	t.Helper()
-	prepared, err := PrepareTraining(table, p, true)
+	prepared, err := PrepareTraining(table, p.Goal(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestNobodyLearnsWhichClassIsRarer(t *testing.T) {
 		t.Errorf("of ten bad rows %x is told, of thirty %x", a, b)
 	}
 	for table, want := range map[*dataset.Table]bool{rare: true, common: false, loans(20, 20): false} {
-		labels, err := LabelsOf(table, p)
+		labels, err := LabelsOf(table, p.Goal())
 		if err != nil || !slices.Equal(labels.Classes, []string{"bad", "good"}) || RarerFirst(labels) != want {
 			t.Errorf("%d rows: bad is the rarer class: %v, of %q, %v, want %v", table.Rows(), RarerFirst(labels),
 				labels.Classes, err, want)
@@ -95,7 +95,7 @@ func TestTheJobNamesTheEvent(t *testing.T) {
 		"": {"bad", "good"}, "good": {"bad", "good"}, "bad": {"good", "bad"},
 	} {
 		p.Positive = positive
-		labels, err := LabelsOf(loans(1, 2), p)
+		labels, err := LabelsOf(loans(1, 2), p.Goal())
 		if err != nil || !slices.Equal(labels.Classes, want) {
 			t.Fatalf("%q: classes %q, %v, want %q", positive, labels.Classes, err, want)
 		}
@@ -110,13 +110,13 @@ func TestTheJobNamesTheEvent(t *testing.T) {
 	numbers := loans(1, 2)
 	numbers.Columns[0] = dataset.Column{Name: "y", Values: []float64{1, -1, -1}}
 	p.Positive = "-1.0"
-	if labels, err := LabelsOf(numbers, p); err != nil || !slices.Equal(labels.Values, []float64{-1, 1, 1}) {
+	if labels, err := LabelsOf(numbers, p.Goal()); err != nil || !slices.Equal(labels.Values, []float64{-1, 1, 1}) {
 		t.Errorf("labels are %+v, %v", labels, err)
 	}
 	p.Positive = "late"
 	const want = `loans.csv: label column "y" has no class "late", which the job says is the event: want positive = ` +
 		`"bad" or "good" in its parameters`
-	if _, err := LabelsOf(loans(1, 2), p); err == nil || err.Error() != want {
+	if _, err := LabelsOf(loans(1, 2), p.Goal()); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want\n%s", err, want)
 	}
 }

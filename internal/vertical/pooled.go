@@ -45,7 +45,7 @@ func (p *Pooled) Train(ctx context.Context, dir string, workers int) (*fdskl.Mod
 		Vault: v, Workers: workers}
 	p.models = nil
 	for i, t := range p.tables {
-		prepared, err := PrepareTraining(t, p.params, i == 0)
+		prepared, err := PrepareTraining(t, p.params.Goal(), i == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (p *Pooled) Score(ctx context.Context, tables []*dataset.Table, workers int
 	all := make([]*kernel.Matrix, len(tables))
 	for lo := 0; lo < tables[0].Rows(); lo += joint.ScoreRows {
 		for i, t := range tables {
-			rows, err := PrepareScoring(t.Slice(lo, min(lo+joint.ScoreRows, t.Rows())), p.models[i])
+			rows, err := PrepareScoring(t.Slice(lo, min(lo+joint.ScoreRows, t.Rows())), p.models[i].Model())
 			if err != nil {
 				return nil, err
 			}

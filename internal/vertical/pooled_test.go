@@ -100,7 +100,7 @@ func TestPrepareTrainingErrors(t *testing.T) {
 	} {
 		table := tables(9, 1)[0]
 		c.spoil(table)
-		if _, err := PrepareTraining(table, p, true); fmt.Sprint(err) != c.want {
+		if _, err := PrepareTraining(table, p.Goal(), true); fmt.Sprint(err) != c.want {
 			t.Errorf("error is\n\t%v\nwant\n\t%s", err, c.want)
 		}
 	}

@@ -159,7 +159,7 @@ func TestScorecardsOfRealSetsAreAtTheOptimum(t *testing.T) {
 	for _, name := range []string{"defaultcredit", "a9a"} {
 		s := realSets()[name]
 		p := fdskl.Params{Label: s.label, BinParams: fdskl.BinParams{Bins: fdskl.DefaultBins}}.WithDefaults()
-		prepared, err := PrepareTraining(s.read(t), p, true)
+		prepared, err := PrepareTraining(s.read(t), p.Goal(), true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestKernelsOfRealSetsAreAtTheOptimum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := PrepareScoring(table, pooled.models[0])
+		rows, err := PrepareScoring(table, pooled.models[0].Model())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,18 +16,18 @@ import (
 )
 
 // trained reads a table and prepares it for training; the model part has what scoring needs of it.
-func trained(t *testing.T, text string, o dataset.Options) (*Prepared, *fdskl.Model) {
+func trained(t *testing.T, text string, o dataset.Options) (*Prepared, *joint.Model) {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := fdskl.Params{Constant: "drop"}.WithDefaults()
-	prepared, err := PrepareTraining(table, p, false)
+	prepared, err := PrepareTraining(table, p.Goal(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return prepared, &fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser, Reading: ReadingOf(table, o)}
+	return prepared, &joint.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser, Reading: ReadingOf(table, o)}
 }
 
 // written returns a file with that text.
@@ -41,7 +41,7 @@ func written(t *testing.T, text string) string {
 }
 
 // scored reads new rows for a part of a model and prepares them.
-func scored(t *testing.T, text string, m *fdskl.Model) (*kernel.Matrix, error) {
+func scored(t *testing.T, text string, m *joint.Model) (*kernel.Matrix, error) {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), ScoringOptions(dataset.Options{}, m))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestNewRowsAreReadAsTheTrainingWas(t *testing.T) {
 }
 
 // roundTrip is a model part as it is read from its file.
-func roundTrip(m *fdskl.Model) (*fdskl.Model, error) {
+func roundTrip(m *joint.Model) (*joint.Model, error) {
 	data, err := cbor.Marshal(m.Reading)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/testnet/pgtest"
@@ -114,7 +115,7 @@ func TestNewRowsInAnotherForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &fdskl.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
+	m := &joint.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
 	for _, name := range []string{"a.csv", "a.parquet", "a.tsv", "said.csv"} {
 		table, err := dataset.Read(of(name), ScoringOptions(dataset.Options{}, m))
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
@@ -26,17 +25,17 @@ type Prepared struct {
 	Labels     *joint.Labels // nil without the label
 }
 
-// PrepareTraining normalises a table's feature columns by the job's parameters and, for an active
-// party, reads the labels. The errors name the file and the column.
-func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, error) {
+// PrepareTraining puts a table's feature columns on the job's scales and, for an active party, reads the labels. The
+// errors name the file and the column.
+func PrepareTraining(t *dataset.Table, goal joint.Goal, active bool) (*Prepared, error) {
 	features := t
 	if active {
-		features = t.Without(p.Label)
+		features = t.Without(goal.Label)
 	}
 	prepared := &Prepared{Table: t, Columns: features.Names()}
 	var err error
 	if active {
-		if prepared.Labels, err = LabelsOf(t, p); err != nil {
+		if prepared.Labels, err = LabelsOf(t, goal); err != nil {
 			return nil, err
 		}
 	}
@@ -48,11 +47,10 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 		prepared.Normaliser, prepared.Rows = new(kernel.Normaliser), kernel.NoColumns(t.Rows())
 		return prepared, nil
 	}
-	options := fitOptions(t.Missing)
-	options.Numeric, options.DropConstant = kernel.Scaling(p.Scale), p.Constant == "drop"
-	options.Strict = t.Levels == dataset.StrictLevel
-	p.FitBins(&options)
-	if prepared.Normaliser, err = kernel.Fit(columns, nil, options); err != nil {
+	scales := goal.Scales
+	fillBy(&scales, t.Missing)
+	scales.Strict = t.Levels == dataset.StrictLevel
+	if prepared.Normaliser, err = kernel.Fit(columns, nil, scales); err != nil {
 		return nil, cellError(t, err)
 	}
 	if prepared.Rows, err = prepared.Normaliser.Apply(columns); err != nil {
@@ -61,16 +59,16 @@ func PrepareTraining(t *dataset.Table, p fdskl.Params, active bool) (*Prepared, 
 	return prepared, nil
 }
 
-// fitOptions says what becomes of missing cells as a table's owner chose; see dataset.Options.Missing.
-func fitOptions(way string) kernel.FitOptions {
+// fillBy says what becomes of missing cells as a table's owner chose; see dataset.Options.Missing.
+func fillBy(o *kernel.FitOptions, way string) {
 	switch way {
 	case "", dataset.Level:
-		return kernel.FitOptions{Fill: kernel.Median, Indicate: true, Level: true}
+		o.Fill, o.Indicate, o.Level = kernel.Median, true, true
 	case dataset.Refuse:
-		return kernel.FitOptions{}
+	default:
+		numbers, _, both := strings.Cut(way, ",")
+		o.Fill, o.Level = kernel.Fill(numbers), both
 	}
-	numbers, _, both := strings.Cut(way, ",")
-	return kernel.FitOptions{Fill: kernel.Fill(numbers), Level: both}
 }
 
 // ReadingOf returns how a table was read that a part of a model was trained on, nil where its owner chose nothing.
@@ -102,7 +100,7 @@ func TrainingOptions(r *joint.Reading) dataset.Options {
 // read them, and categories as such even where all of a few rows look like numbers or are missing. What its owner says
 // of the table's ids, of missing cells' texts and of how the file is written holds; else the latter two are as in the
 // training.
-func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
+func ScoringOptions(o dataset.Options, m *joint.Model) dataset.Options {
 	trained := TrainingOptions(m.Reading)
 	o.Label, o.Only, o.Columns, o.Categorical = "", scoredColumns(m), nil, nil
 	if o.NA == nil {
@@ -126,7 +124,7 @@ func ScoringOptions(o dataset.Options, m *fdskl.Model) dataset.Options {
 
 // Written returns the options of a table of new rows with how the training's text was written, where they say nothing
 // of their own.
-func Written(o dataset.Options, m *fdskl.Model) dataset.Options {
+func Written(o dataset.Options, m *joint.Model) dataset.Options {
 	if r := m.Reading; r != nil && o.Delimiter == "" && o.Decimal == "" && o.Thousands == "" && o.Units == nil {
 		o.Delimiter, o.Decimal, o.Thousands, o.Units = r.Delimiter, r.Decimal, r.Thousands, r.Units
 		o.Inherited = o.Delimiter != "" || o.Decimal != "" || o.Thousands != "" || o.Units != nil
@@ -135,7 +133,7 @@ func Written(o dataset.Options, m *fdskl.Model) dataset.Options {
 }
 
 // PrepareScoring normalises new rows as a model part was trained.
-func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
+func PrepareScoring(t *dataset.Table, m *joint.Model) (*kernel.Matrix, error) {
 	only, err := t.Only(scoredColumns(m)...)
 	if err != nil {
 		return nil, err
@@ -152,7 +150,7 @@ func PrepareScoring(t *dataset.Table, m *fdskl.Model) (*kernel.Matrix, error) {
 
 // scoredColumns lists the columns that a part of a model scores rows by: those that its training left out need not be
 // there.
-func scoredColumns(m *fdskl.Model) []string {
+func scoredColumns(m *joint.Model) []string {
 	if m.Normaliser == nil {
 		return m.Columns
 	}
@@ -172,7 +170,7 @@ func scoredColumns(m *fdskl.Model) []string {
 }
 
 // Unseen counts, by column, the rows of a table with what the training of a part of a model did not meet.
-func Unseen(t *dataset.Table, m *fdskl.Model) []kernel.Unseen {
+func Unseen(t *dataset.Table, m *joint.Model) []kernel.Unseen {
 	all := m.Normaliser.Unseen(known(KernelColumns(t), m.Normaliser))
 	for _, u := range all {
 		if _, days := t.DateOrders[u.Column]; days && u.Range != nil {
@@ -236,22 +234,22 @@ func TargetOf(t *dataset.Table, label, target string) (string, int, error) {
 }
 
 // LabelsOf reads the label column by the job's target, and the event by what the job says of it.
-func LabelsOf(t *dataset.Table, p fdskl.Params) (*joint.Labels, error) {
+func LabelsOf(t *dataset.Table, g joint.Goal) (*joint.Labels, error) {
 	kind := dataset.Classification
-	if p.Target == joint.Regression {
+	if g.Target == joint.Regression {
 		kind = dataset.Regression
 	}
-	l, err := t.Labels(p.Label, kind)
+	l, err := t.Labels(g.Label, kind)
 	if err != nil {
 		return nil, err
 	}
-	if want := p.ClassCount(); len(l.Classes) != want {
+	if want := g.ClassCount(); len(l.Classes) != want {
 		return nil, fmt.Errorf("%s: label column %q has %d different labels (%s), the job says %d classes: want classes = "+
-			"%d in its parameters, or target = %q for numbers", t.Path, p.Label, len(l.Classes),
+			"%d in its parameters, or target = %q for numbers", t.Path, g.Label, len(l.Classes),
 			wording.Line(strings.Join(l.Classes, ", "), wording.MaxWord), want, len(l.Classes), joint.Regression)
 	}
-	if err := putEvent(l, p); err != nil {
-		return nil, fmt.Errorf("%s: label column %q %w", t.Path, p.Label, err)
+	if err := putEvent(l, g); err != nil {
+		return nil, fmt.Errorf("%s: label column %q %w", t.Path, g.Label, err)
 	}
 	missing := 0
 	for j, present := range l.Present {
@@ -260,23 +258,23 @@ func LabelsOf(t *dataset.Table, p fdskl.Params) (*joint.Labels, error) {
 			missing++
 		}
 	}
-	if missing > 0 && len(p.Active) == 1 {
+	if missing > 0 && len(g.Active) == 1 {
 		return nil, fmt.Errorf("%s: label column %q is empty in %d of %d rows, the first with id %q, and no other party has "+
-			"labels: fill these cells or leave their rows out", t.Path, p.Label, missing, t.Rows(),
+			"labels: fill these cells or leave their rows out", t.Path, g.Label, missing, t.Rows(),
 			t.IDs[slices.Index(l.Present, false)])
 	}
 	return &joint.Labels{Values: l.Values, Classes: l.Classes}, nil
 }
 
 // putEvent has the class be +1 that the job calls the event.
-func putEvent(l *dataset.Labels, p fdskl.Params) error {
-	if p.Positive == "" {
+func putEvent(l *dataset.Labels, g joint.Goal) error {
+	if g.Positive == "" {
 		return nil
 	}
-	switch p.Positive.In(l.Classes) {
+	switch g.Positive.In(l.Classes) {
 	case -1:
 		return fmt.Errorf("has no class %.60q, which the job says is the event: want positive = %s in its parameters",
-			p.Positive, wording.Line(wording.List([]string{fmt.Sprintf("%q", l.Classes[0]), fmt.Sprintf("%q", l.Classes[1])},
+			g.Positive, wording.Line(wording.List([]string{fmt.Sprintf("%q", l.Classes[0]), fmt.Sprintf("%q", l.Classes[1])},
 				"or"), wording.MaxWord))
 	case 0:
 		slices.Reverse(l.Classes)

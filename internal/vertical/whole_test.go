@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 )
@@ -45,7 +45,7 @@ func TestACodeWrittenAsAFloatIsTheCode(t *testing.T) {
 }
 
 // trainedBy is trained with a scale.
-func trainedBy(t *testing.T, text string, o dataset.Options, scale string) (*Prepared, *fdskl.Model) {
+func trainedBy(t *testing.T, text string, o dataset.Options, scale string) (*Prepared, *joint.Model) {
 	t.Helper()
 	if scale == "" {
 		return trained(t, text, o)
@@ -58,11 +58,11 @@ func trainedBy(t *testing.T, text string, o dataset.Options, scale string) (*Pre
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nil, &fdskl.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
+	return nil, &joint.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
 }
 
 // tableOf reads new rows for a part of a model.
-func tableOf(t *testing.T, text string, m *fdskl.Model) *dataset.Table {
+func tableOf(t *testing.T, text string, m *joint.Model) *dataset.Table {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), ScoringOptions(dataset.Options{}, m))
 	if err != nil {

@@ -119,14 +119,14 @@ func read(s sets.Benchmark, seed uint64, bins int) (*split, error) {
 		Sigma: s.Sigma, BinParams: fdskl.BinParams{Bins: bins}}.WithDefaults()
 	c := &split{target: joint.Classification, sigma: s.Sigma}
 	for i, t := range data.Train {
-		prepared, err := vertical.PrepareTraining(t, p, i == 0)
+		prepared, err := vertical.PrepareTraining(t, p.Goal(), i == 0)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			c.y = prepared.Labels.Values
 		}
-		scored, err := vertical.PrepareScoring(data.Test[i], &fdskl.Model{Columns: prepared.Columns,
+		scored, err := vertical.PrepareScoring(data.Test[i], &joint.Model{Columns: prepared.Columns,
 			Normaliser: prepared.Normaliser})
 		if err != nil {
 			return nil, err

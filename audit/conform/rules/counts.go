@@ -157,5 +157,8 @@ func (l *Learning) Values(kind string) int64 {
 	case evidence.OpeningPartialAngles:
 		return l.Partial
 	}
+	if l.Words == 0 { // a kind that no algorithm of this program has may be of what one party tells all
+		return l.Told
+	}
 	return l.Words
 }

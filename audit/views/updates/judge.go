@@ -166,7 +166,7 @@ func (v *victims) fromTotals(context.Context) []finding.Attack {
 	}
 	r := v.score(&a, v.totals)
 	announced := finding.Leak
-	if v.In.Clients.Of(v.In.Contract.Job).Alone {
+	if v.In.Algorithms.OverClients(v.In.Contract.Job).Alone {
 		announced = finding.Disclosed
 	}
 	switch {

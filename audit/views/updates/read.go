@@ -30,7 +30,7 @@ type gathered struct {
 
 // newLens returns the lens of a job for a server and its clients.
 func newLens(in *evidence.Input, server int) (federated.Lens, error) {
-	if a := in.Clients.Of(in.Contract.Job); a.Lens != nil {
+	if a := in.Algorithms.OverClients(in.Contract.Job); a.Lens != nil {
 		return a.Lens(in.Contract, server)
 	}
 	return nil, fmt.Errorf("attacks on clients' vectors do not know %q", in.Contract.Job.Algorithm)

@@ -28,14 +28,14 @@ const (
 // Jobs is a node's part in all jobs over clients.
 type Jobs struct {
 	*jobs.Member
-	algorithms registry.Clients
+	algorithms registry.List
 
 	mu       sync.Mutex
 	networks *cache.Cache // that travelled, once a job has asked for it
 }
 
 // New prepares a member's part in jobs over clients, of the algorithms listed.
-func New(m *jobs.Member, l registry.Clients) *Jobs { return &Jobs{Member: m, algorithms: l} }
+func New(m *jobs.Member, l registry.List) *Jobs { return &Jobs{Member: m, algorithms: l} }
 
 // Task implements jobs.Kind.
 func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
@@ -51,7 +51,7 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	case !slices.Contains(job.Servers, cmp.Or(job.Proposer, job.Servers[0])):
 		return nil, fmt.Errorf("job %q: %s proposes it and is no server: a server does", job.Name, job.Proposer)
 	}
-	t := &task{member: j, algorithm: j.algorithms.Of(job), contracted: job}
+	t := &task{member: j, algorithm: j.algorithms.OverClients(job), contracted: job}
 	least := 1 // client in a total that opens
 	if job.Privacy != keys.PrivacyPublished {
 		least = max(least, job.Contributors(j.Charter().Rules))
@@ -65,7 +65,7 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 
 // Complete implements jobs.Kind.
 func (j *Jobs) Complete(job *contract.Job) error {
-	if complete := j.algorithms.Of(job).Complete; complete != nil {
+	if complete := j.algorithms.OverClients(job).Complete; complete != nil {
 		return complete(job, j.table)
 	}
 	return nil

@@ -21,12 +21,12 @@ type Model struct {
 }
 
 // DecodeModel reads what the party at a job over clients kept as its model, of one of the algorithms listed.
-func DecodeModel(l registry.Clients, c *contract.Contract, party string, data []byte) (*Model, error) {
+func DecodeModel(l registry.List, c *contract.Contract, party string, data []byte) (*Model, error) {
 	self := c.Job.Index(party)
 	if self < 0 {
 		return nil, fmt.Errorf("%s is no party of job %q", party, c.Job.Name)
 	}
-	a := l.Of(c.Job)
+	a := l.OverClients(c.Job)
 	if a.Name == "" {
 		return nil, fmt.Errorf("job %q is of algorithm %q, of which no party has a model of its own",
 			c.Job.Name, c.Job.Algorithm)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hanse-project/hanse/algorithms/wired"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/ids"
@@ -279,7 +279,7 @@ func (a *aligning) warnOfUnreadable(r *session, l *idLists) {
 // rootOf returns what the party's secrets in an alignment follow from, drawn once for its contract and kept until the
 // job ends.
 func rootOf(v *vault.Vault) (root psi.Root, err error) {
-	err = wired.DrawnOnce(v, alignmentRootFile, root[:], func() { rand.Read(root[:]) })
+	err = joint.DrawnOnce(v, alignmentRootFile, root[:], func() { rand.Read(root[:]) })
 	return root, err
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -34,11 +34,11 @@ type cuts struct {
 }
 
 // may refuses to cut a table for another member once more, in another way than before. self is this member's name.
-func (u *cuts) may(self string, job *contract.Job, p fdskl.Params, table keys.Hash) error {
+func (u *cuts) may(self string, job *contract.Job, scales kernel.FitOptions, table keys.Hash) error {
 	if job.Proposer == self {
 		return nil
 	}
-	of, c := cutsOf{job.Proposer, table}, cut{p.Bins, p.MinCell, job.Rows + " " + job.Alignment}
+	of, c := cutsOf{job.Proposer, table}, cut{scales.Bins, scales.MinCell, job.Rows + " " + job.Alignment}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if slices.Contains(u.made[of], c) {

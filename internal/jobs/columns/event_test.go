@@ -7,13 +7,14 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
 )
 
 // TestScoresFilesSayWhoseTheyAre reads a file as of the class that its header names, whichever the model takes for the
 // event, and one from before headers did as of the later class.
 func TestScoresFilesSayWhoseTheyAre(t *testing.T) {
-	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}}, Classes: []string{"bad", "good"}}
+	m := &joint.Model{Goal: joint.Goal{Active: []string{"bank"}}, Classes: []string{"bad", "good"}}
 	for _, c := range []struct {
 		header  string
 		classes []string
@@ -30,9 +31,9 @@ func TestScoresFilesSayWhoseTheyAre(t *testing.T) {
 		{"score late", []string{"bad", "good"}, 0, `scores: they are of the class "late", and the model tells ["bad" ` +
 			`"good"] apart`},
 	} {
-		m.Classes, m.Params.Positive = c.classes, ""
+		m.Classes, m.Goal.Positive = c.classes, ""
 		if c.classes[1] == "bad" {
-			m.Params.Positive = "bad"
+			m.Goal.Positive = "bad"
 		}
 		got, err := readScores([]byte("id,"+c.header+",class\nr1,1,x\n"), m)
 		switch {
@@ -49,7 +50,7 @@ func TestScoresFilesSayWhoseTheyAre(t *testing.T) {
 // TestScoresAreReadBackAsTheyOpened writes scores as a label holder does that takes the first class for the event, and
 // reads what opened from it.
 func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
-	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}, Loss: "logistic"}, Classes: []string{"bad", "good"},
+	m := &joint.Model{Goal: joint.Goal{Active: []string{"bank"}}, Probable: true, Classes: []string{"bad", "good"},
 		Turned: true}
 	opened := []float64{0.5, -2}
 	var b bytes.Buffer
@@ -106,12 +107,14 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 		if c.change != nil {
 			c.change(&p)
 		}
-		m := &fdskl.Model{Params: p, Classes: []string{"bad", "good"}}
+		m := &joint.Model{Goal: p.Goal(), Classes: []string{"bad", "good"}}
 		if c.labels != nil && len(c.labels.Classes) == 2 {
 			m.Classes = c.labels.Classes
 		}
-		own := &training{member: New(&jobs.Member{Name: func() string { return c.self }}), params: p}
-		by := own.chooseEvent(m, c.labels)
+		member := New(&jobs.Member{Name: func() string { return c.self }}, registry.List{})
+		own := &training{member: member, goal: m.Goal}
+		turned, by := own.chooseEvent(c.labels)
+		m.Turned = turned
 		if by != c.by || m.Turned != c.turned || m.Event() != c.event || (positiveOf(m, by) == nil) != (c.event == "") {
 			t.Errorf("%s: %q chooses %q, turned %v, want %q, %q and %v", c.name, by, m.Event(), m.Turned, c.by, c.event,
 				c.turned)
@@ -122,7 +125,7 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 // TestOldScoresOfCodesThatAreTexts: of codes 10 and 9 that are listed as categorical 9 is the later, byte by byte. A
 // scores file that was written before headers said the event is of it, and columns are called as ever.
 func TestOldScoresOfCodesThatAreTexts(t *testing.T) {
-	m := &fdskl.Model{Params: fdskl.Params{Active: []string{"bank"}, Label: "y"}, Classes: []string{"10", "9"}}
+	m := &joint.Model{Goal: joint.Goal{Active: []string{"bank"}, Label: "y"}, Classes: []string{"10", "9"}}
 	scores, err := readScores([]byte("id,score,class\na,1.5,9\n"), m)
 	if err != nil || !slices.Equal(scores["a"], []float64{1.5}) {
 		t.Errorf("scores %v, %v, want 1.5", scores, err)
@@ -136,7 +139,7 @@ func TestOldScoresOfCodesThatAreTexts(t *testing.T) {
 	}
 	// Of one whose job says it, another model could not tell which of two orders is meant.
 	for _, classes := range [][]string{{"10", "9"}, {"9", "10"}} {
-		m := &fdskl.Model{Params: fdskl.Params{Positive: joint.ClassName(classes[1])}, Classes: classes}
+		m := &joint.Model{Goal: joint.Goal{Positive: joint.ClassName(classes[1])}, Classes: classes}
 		if name := namedEvent(m); name != " "+classes[1] {
 			t.Errorf("of %s, as the job says, the header says %q", classes[1], name)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -30,8 +31,8 @@ const (
 )
 
 // fitAlone keeps, at the label holder, what it learns from its own columns, which needs nobody.
-func fitAlone(r *session, own *vertical.Prepared, p fdskl.Params, workers int) (*vertical.Alone, error) {
-	a, err := vertical.FitAlone(own, p, workers)
+func fitAlone(r *session, own *vertical.Prepared, part joint.Part, workers int) (*vertical.Alone, error) {
+	a, err := vertical.FitAlone(own, fdskl.Like(part), workers)
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +46,10 @@ func fitAlone(r *session, own *vertical.Prepared, p fdskl.Params, workers int) (
 // trainingFigures puts into a report the figures of the training rows at the label holder, which has their scores: no
 // bit opens for them. It keeps its threshold and its probabilities, and what it can do alone. scores are as the solver
 // sees them; without them there is but what the label holder's own columns say.
-func trainingFigures(r *session, report *jobs.Report, own *vertical.Prepared, m *fdskl.Model, scores []float64,
+func trainingFigures(r *session, report *jobs.Report, own *vertical.Prepared, part joint.Part, scores []float64,
 	workers int) error {
-	a, err := fitAlone(r, own, m.Params, workers)
+	m := part.Model()
+	a, err := fitAlone(r, own, part, workers)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func trainingFigures(r *session, report *jobs.Report, own *vertical.Prepared, m 
 
 // aloneNotice says that the label holder's own columns tell the label, where they do almost without fault. A sealed
 // training shows nobody more than that.
-func aloneNotice(a *vertical.Alone, own *vertical.Prepared, m *fdskl.Model, workers int) (string, error) {
+func aloneNotice(a *vertical.Alone, own *vertical.Prepared, m *joint.Model, workers int) (string, error) {
 	var rows []int
 	for i, y := range own.Labels.Values {
 		if !math.IsNaN(y) && len(rows) < noticedRows {
@@ -85,10 +87,10 @@ func aloneNotice(a *vertical.Alone, own *vertical.Prepared, m *fdskl.Model, work
 		if f.scores == nil || len(rows) < figures.ByHeart*f.features {
 			continue
 		}
-		numbers := m.Params.Target == joint.Regression
-		if found := figures.Perfect(labels, f.scores, m.Params.Scores(), numbers); found != "" {
+		numbers := m.Goal.Target == joint.Regression
+		if found := figures.Perfect(labels, f.scores, m.Goal.Scores(), numbers); found != "" {
 			return fmt.Sprintf("%s's own columns alone come to %s on %d training rows: as if one of them were the label "+
-				"itself, or known only after the label; leave out columns that say the outcome", m.Params.Active[0], found,
+				"itself, or known only after the label; leave out columns that say the outcome", m.Goal.Active[0], found,
 				len(rows)), nil
 		}
 	}
@@ -100,7 +102,7 @@ const noticedRows = 20_000
 
 // judged is rows with labels and scores, on their way to figures.
 type judged struct {
-	model    *fdskl.Model
+	model    *joint.Model
 	of       string          // figures.TrainingRows or figures.ScoredRows
 	fittedTo string          // what a decision that is fitted here is called after
 	alone    *vertical.Alone // nil but at the label holder
@@ -125,7 +127,7 @@ func (j *judged) report() (*figures.Report, error) {
 	if r.Unlabelled > 0 {
 		r.Warnings = append(r.Warnings, wording.Count(r.Unlabelled, "row")+" without a label do not count")
 	}
-	n, each := len(j.labels)-r.Unlabelled, j.model.Params.Scores()
+	n, each := len(j.labels)-r.Unlabelled, j.model.Goal.Scores()
 	if n == 0 {
 		return nil, nil
 	}
@@ -137,7 +139,7 @@ func (j *judged) report() (*figures.Report, error) {
 		}
 		labelled, labels, ids = append(labelled, i), append(labels, y), append(ids, j.rows.IDs[i])
 		for _, s := range j.scores[i*each : (i+1)*each] {
-			if j.model.Params.Target == joint.Regression {
+			if j.model.Goal.Target == joint.Regression {
 				s = j.model.Unit(s)
 			}
 			scores = append(scores, s)
@@ -147,7 +149,7 @@ func (j *judged) report() (*figures.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	fit := figures.Fit{Rows: trained.among(ids), Features: j.model.Params.Features}
+	fit := figures.Fit{Rows: trained.among(ids), Features: j.model.Features}
 	if fit.Rows > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the model was fitted to %s: it does worse on others",
 			theseRows(fit.Rows, n)))
@@ -156,7 +158,7 @@ func (j *judged) report() (*figures.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.model.Params.Target == joint.Regression {
+	if j.model.Goal.Target == joint.Regression {
 		if r.Numbers, err = figures.OfNumbers(labels, scores); err != nil {
 			return nil, err
 		}
@@ -212,9 +214,9 @@ func (j *judged) report() (*figures.Report, error) {
 		FittedTo: d.Of,
 	}
 	switch {
-	case j.model.HasProbabilities():
+	case j.model.Probable:
 		for _, score := range scores {
-			s.Probabilities = append(s.Probabilities, fdskl.Calibrated(score))
+			s.Probabilities = append(s.Probabilities, kernel.Sigmoid(score))
 		}
 	case d.Platt != nil:
 		s.Probabilities = d.Platt.Probabilities(scores)
@@ -243,7 +245,7 @@ func (j *judged) flattered(d *figures.Decision, rule figures.Rule, ids []string)
 		from, which = theseRows(same, len(ids)), ""
 	}
 	var words []string
-	own := j.model.HasProbabilities()
+	own := j.model.Probable
 	if d.Platt == nil && !own {
 		words = append(words, "there are no probabilities: one class has too few rows")
 	}
@@ -295,7 +297,7 @@ func (j *judged) rivals(rows []int) (against []rival, err error) {
 		if err != nil {
 			return nil, err
 		}
-		alone := j.model.Params.Active[0] + figures.Alone
+		alone := j.model.Goal.Active[0] + figures.Alone
 		against = append(against, guess)
 		if kernels != nil {
 			against = append(against, rival{alone, kernels})
@@ -304,12 +306,12 @@ func (j *judged) rivals(rows []int) (against []rival, err error) {
 			against = append(against, rival{alone + ", linear", linear})
 		}
 	}
-	each := j.model.Params.Scores()
+	each := j.model.Goal.Scores()
 	for _, name := range slices.Sorted(maps.Keys(j.beside)) {
 		r := rival{name: name}
 		for _, row := range rows {
 			for _, s := range j.beside[name][row*each : (row+1)*each] {
-				if j.model.Params.Target == joint.Regression {
+				if j.model.Goal.Target == joint.Regression {
 					s = j.model.Unit(s)
 				}
 				r.scores = append(r.scores, s)
@@ -357,11 +359,11 @@ func (j *Jobs) SetRule(training keys.Hash, rule figures.Rule) (*figures.Decision
 	if err != nil {
 		return nil, err
 	}
-	m, err := j.Model(training.String())
+	part, err := j.Model(training.String())
 	if err != nil {
 		return nil, err
 	}
-	if m != nil && (m.Params.Target == joint.Regression || m.Params.Scores() > 1) {
+	if m := part.Model(); m.Goal.Target == joint.Regression || m.Goal.Scores() > 1 {
 		return nil, fmt.Errorf("training %s has no threshold: it is of numbers, or of three or more classes, of which a row "+
 			"has the one with the largest score", training.Short())
 	}
@@ -376,7 +378,7 @@ func (j *Jobs) SetRule(training keys.Hash, rule figures.Rule) (*figures.Decision
 
 // scoredFigures are the figures of scored rows, whose labels are in a table of theirs, at the receiver; nil where there
 // are no labels. called says which rows these are; rows has this party's columns of them, in the order of the scores.
-func (j *Jobs) scoredFigures(m *fdskl.Model, called string, labels, rows *dataset.Table, scores []float64,
+func (j *Jobs) scoredFigures(m *joint.Model, called string, labels, rows *dataset.Table, scores []float64,
 	beside map[string][]float64) (*figures.Report, error) {
 	if labels == nil {
 		return nil, nil
@@ -407,18 +409,18 @@ func (j *Jobs) scoredFigures(m *fdskl.Model, called string, labels, rows *datase
 
 // labelValues reads labels as the model knows them: -1 and +1, of several classes their places, or numbers; NaN where
 // there is none.
-func labelValues(t *dataset.Table, m *fdskl.Model) ([]float64, error) {
-	if m.Params.Target == joint.Regression {
-		c, err := t.Column(m.Params.Label)
+func labelValues(t *dataset.Table, m *joint.Model) ([]float64, error) {
+	if m.Goal.Target == joint.Regression {
+		c, err := t.Column(m.Goal.Label)
 		if err != nil {
 			return nil, err
 		}
 		if c.Kind == dataset.Categorical {
-			return nil, fmt.Errorf("%s: label column %q holds texts, and the model predicts numbers", t.Path, m.Params.Label)
+			return nil, fmt.Errorf("%s: label column %q holds texts, and the model predicts numbers", t.Path, m.Goal.Label)
 		}
 		return c.Values, nil
 	}
-	classes, err := t.Classed(m.Params.Label, m.Classes)
+	classes, err := t.Classed(m.Goal.Label, m.Classes)
 	if err != nil {
 		return nil, err
 	}
@@ -427,7 +429,7 @@ func labelValues(t *dataset.Table, m *fdskl.Model) ([]float64, error) {
 		switch {
 		case k < 0:
 			values[i] = math.NaN()
-		case m.Params.Scores() > 1:
+		case m.Goal.Scores() > 1:
 			values[i] = float64(k)
 		default:
 			values[i] = float64(2*k - 1)
@@ -441,20 +443,21 @@ func labelValues(t *dataset.Table, m *fdskl.Model) ([]float64, error) {
 // of the same rows by other models of the same label, by what these are called: the figures are against them, too.
 func (j *Jobs) FiguresOf(training keys.Hash, table, file string, scored []byte,
 	others map[string][]byte) (*figures.Report, error) {
-	m, err := j.Model(training.String())
-	if err != nil || m == nil {
+	part, err := j.Model(training.String())
+	if err != nil {
 		return nil, err
 	}
+	m := part.Model()
 	labels, err := j.Tables.LoadLabels(table, m, nil)
 	if file != "" {
-		labels, err = j.Tables.LabelsIn(file, table, m.Params.Label)
+		labels, err = j.Tables.LabelsIn(file, table, m.Goal.Label)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if labels == nil {
 		return nil, fmt.Errorf("table %q has no column %q: name a file with ids and labels with --labels FILE", table,
-			m.Params.Label)
+			m.Goal.Label)
 	}
 	rows, err := j.Tables.LoadFor(table, m, nil)
 	if err != nil {
@@ -495,12 +498,12 @@ func (j *Jobs) FiguresOf(training keys.Hash, table, file string, scored []byte,
 }
 
 // readScores reads a scores file of a model: each row's scores as the solver has them, by id.
-func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
+func readScores(data []byte, m *joint.Model) (map[string][]float64, error) {
 	lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("scores: %w", err)
 	}
-	first, each := 1, m.Params.Scores() // where a line has the row's scores
+	first, each := 1, m.Goal.Scores() // where a line has the row's scores
 	if each > 1 {
 		first = 3
 	}
@@ -518,7 +521,7 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("scores: row %q has the score %.40q, which is no number", line[0], cell)
 			}
-			if m.Params.Target == joint.Regression {
+			if m.Goal.Target == joint.Regression {
 				s = (s - m.Mean) / m.Scale
 			}
 			if turned {
@@ -532,7 +535,7 @@ func readScores(data []byte, m *fdskl.Model) (map[string][]float64, error) {
 
 // readsTurned reports whether a scores file of two classes is of the first of a model's, by what its header says. One
 // that does not say is of the later class in the order.
-func readsTurned(lines [][]string, m *fdskl.Model) (bool, error) {
+func readsTurned(lines [][]string, m *joint.Model) (bool, error) {
 	if m.Event() == "" || len(lines) == 0 || len(lines[0]) < 2 {
 		return false, nil
 	}
@@ -557,6 +560,3 @@ func placesOf(ids []string) map[string]int {
 	}
 	return at
 }
-
-// sole reports whether this party alone has the labels of a training.
-func sole(p fdskl.Params, name string) bool { return slices.Equal(p.Active, []string{name}) }

@@ -2,13 +2,11 @@ package columns
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/vault"
 )
 
@@ -29,22 +27,4 @@ func Clean(v *vault.Vault) error {
 		errs = append(errs, v.Remove(name))
 	}
 	return errors.Join(append(errs, v.RemoveAll(sealed.FilePrefix))...)
-}
-
-// CopyPhase gives a job the phase seed of another, so that both come to the same model.
-func CopyPhase(from, to *vault.Vault) error {
-	data, err := from.Load(wired.PhaseFile)
-	if err != nil {
-		return err
-	}
-	if data == nil {
-		return fmt.Errorf("%s is not there: no phase was drawn for the job", from.Path(wired.PhaseFile))
-	}
-	return to.Save(wired.PhaseFile, data)
-}
-
-// keepModel has the session keep a model part.
-func (r *session) keepModel(m *fdskl.Model) (err error) {
-	r.kept, err = m.Encode()
-	return err
 }

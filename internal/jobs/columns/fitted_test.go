@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/figures"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/keys"
@@ -19,7 +19,7 @@ func TestFlattered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	j := &judged{vault: v, model: &fdskl.Model{}}
+	j := &judged{vault: v, model: &joint.Model{}}
 	d := &figures.Decision{Of: "the rows of job may", Threshold: 0.25, Platt: &figures.Platt{A: -1}}
 	youden := figures.Rule{Kind: figures.Youden}
 	says := func(d *figures.Decision, rule figures.Rule, ids ...string) string {
@@ -59,7 +59,7 @@ func TestFlattered(t *testing.T) {
 			t.Errorf("rows %v under the rule %s: %q, want %q", c.ids, c.rule, got, c.want)
 		}
 	}
-	j.model.Params.Loss = "logistic" // whose probabilities are not fitted to rows
+	j.model.Probable = true // by the loss, whose probabilities are not fitted to rows
 	if got := says(d, figures.Rule{Kind: figures.Zero}, "a"); got != "" {
 		t.Errorf("a model with probabilities of its own says %q", got)
 	}

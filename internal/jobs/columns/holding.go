@@ -23,7 +23,7 @@ func (t *task) Holding() (ledger.Holding, error) {
 // Holding returns the rows of the training at this node, nothing where it brings none. A label is a column that scores
 // tell of, too.
 func (t *training) Holding() (ledger.Holding, error) {
-	if t.member.idle(t.job, t.params) {
+	if t.idle() {
 		return ledger.Holding{}, nil
 	}
 	table, err := t.load()

@@ -3,7 +3,8 @@ package columns
 import (
 	"fmt"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/forecast"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/keys"
@@ -15,17 +16,18 @@ import (
 // of each other, each with a lock of its own.
 type Jobs struct {
 	*jobs.Member
-	queues queues
-	scored scoredModels
-	lists  lists
-	cuts   cuts
-	looks  looks
+	algorithms registry.List
+	queues     queues
+	scored     scoredModels
+	lists      lists
+	cuts       cuts
+	looks      looks
 }
 
-// New prepares a member's part in jobs over columns.
-func New(m *jobs.Member) *Jobs {
+// New prepares a member's part in jobs over columns, of the algorithms listed.
+func New(m *jobs.Member, l registry.List) *Jobs {
 	return &Jobs{
-		Member: m, queues: queues{of: make(map[keys.Hash]*requestQueue)},
+		Member: m, algorithms: l, queues: queues{of: make(map[keys.Hash]*requestQueue)},
 		scored: scoredModels{member: m, of: make(map[keys.Hash]*scored)}, cuts: cuts{made: make(map[cutsOf][]cut)},
 	}
 }
@@ -52,12 +54,9 @@ func (j *Jobs) Task(job *contract.Job) (jobs.Task, error) {
 	}
 	var p part
 	var err error
-	switch {
-	case job.Task == contract.TaskPredict:
+	if job.Task == contract.TaskPredict {
 		p, err = j.newPrediction(job)
-	case job.Privacy == keys.PrivacySealed:
-		p, err = j.newSealing(job)
-	default:
+	} else {
 		p, err = j.newTraining(job)
 	}
 	return &task{part: p, member: j}, err
@@ -71,8 +70,18 @@ func (j *Jobs) Complete(job *contract.Job) error {
 	if err := j.completeRows(job); err != nil {
 		return err
 	}
-	if job.Task == contract.TaskTrain && job.Privacy == keys.PrivacySealed {
-		return j.completeSealed(job)
+	complete := j.algorithms.OverColumns(job).Complete
+	if complete == nil || job.Task != contract.TaskTrain {
+		return nil
+	}
+	if job.Privacy == keys.PrivacySealed {
+		if err := checkSealable(job); err != nil {
+			return err
+		}
+	}
+	charter := j.Charter()
+	if err := complete(job, func(a, b string) bool { return !charter.Affiliated(a, b) }); err != nil {
+		return wrongRoles(job, err)
 	}
 	return nil
 }
@@ -80,11 +89,12 @@ func (j *Jobs) Complete(job *contract.Job) error {
 // CompleteFor implements jobs.Kind: who keeps in an alignment, and into how many buckets its lists go; how many random
 // features a training has that does not say it.
 func (j *Jobs) CompleteFor(job *contract.Job, all []contract.Facts) (string, error) {
-	if job.Task == contract.TaskTrain {
-		return fdskl.CompleteFeatures(job, contract.RowsOf(all))
-	}
 	if job.Task != contract.TaskAlign {
-		return "", nil
+		complete := j.algorithms.OverColumns(job).CompleteFor
+		if complete == nil || job.Task != contract.TaskTrain {
+			return "", nil
+		}
+		return complete(job, contract.RowsOf(all))
 	}
 	p, err := psi.ParamsOf(job)
 	if err != nil {
@@ -106,7 +116,7 @@ func (j *Jobs) Stands(job *contract.Job) error {
 	if job.Task != contract.TaskTrain || job.Privacy != keys.PrivacySealed {
 		return nil
 	}
-	_, err := j.newSealing(job)
+	_, err := j.newTraining(job)
 	return err
 }
 
@@ -115,8 +125,8 @@ func (j *Jobs) Label(job *contract.Job) string {
 	if job.Task != contract.TaskTrain {
 		return ""
 	}
-	if t, err := j.newTraining(job); err == nil && t.active() {
-		return t.params.Label
+	if t, err := j.goalOf(job); err == nil && t.active() {
+		return t.goal.Label
 	}
 	return ""
 }
@@ -130,33 +140,11 @@ func (j *Jobs) DataSum(job *contract.Job) (sum keys.Hash, err error) {
 	return sum, err
 }
 
-// Warnings says what is doubtful in a job by public numbers alone: the step of the paper's schedule is held against its
-// Theorem 4, and points against who has labels anyway.
-func Warnings(job *contract.Job) []string {
-	if job.Task != contract.TaskTrain {
-		return nil
-	}
-	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
-	if err != nil {
-		return nil // it is no contract
-	}
-	if w := params.StepWarning(); w != "" {
-		return []string{w}
-	}
-	for _, to := range []string{params.Points, params.ZScores} {
-		if to != "" && to != params.Active[0] {
-			return []string{"points and z-scores of a bin of one row are that row's label. That a bin has min_cell rows is " +
-				"its owner's word alone: who learns them of its own bins can learn the labels of as many rows as it has bins"}
-		}
-	}
-	return nil
-}
-
 // Model returns the model part of a finished training. It is the one that all parties signed for when the training
 // was done.
-func (j *Jobs) Model(contract string) (*fdskl.Model, error) {
+func (j *Jobs) Model(training string) (joint.Part, error) {
 	var h keys.Hash
-	if err := h.UnmarshalText([]byte(contract)); err != nil {
+	if err := h.UnmarshalText([]byte(training)); err != nil {
 		return nil, err
 	}
 	v, ok := j.Folder(h)
@@ -167,19 +155,23 @@ func (j *Jobs) Model(contract string) (*fdskl.Model, error) {
 		return nil, err
 	}
 	data, err := v.Load(jobs.ModelFile)
-	if err != nil || data == nil {
+	if err != nil {
 		return nil, err
 	}
-	return fdskl.DecodeModel(data)
+	for _, done := range j.Finished(contract.TaskTrain, training) {
+		if done.Contract.Hash() == h {
+			return j.algorithms.Part(done.Contract, data)
+		}
+	}
+	return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
 }
 
 // Known implements jobs.Kind, by the table that was looked at last: a job's facts have just been stated.
 func (j *Jobs) Known(job *contract.Job) forecast.Known {
 	k := j.looks.known()
+	k.Algorithms = j.algorithms
 	if job.Task == contract.TaskPredict {
-		if m, err := j.Model(job.Model); err == nil { // else the job is none of this node's
-			k.Params = &m.Params
-		}
+		k.Part, _ = j.Model(job.Model) // without, the job is none of this node's
 	}
 	return k
 }

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
@@ -24,9 +24,10 @@ import (
 
 // prediction is this node's part of a joint prediction.
 type prediction struct {
+	joint.Prediction
 	member   *Jobs
 	job      *contract.Job
-	model    *fdskl.Model
+	model    *joint.Model
 	contract keys.Hash // known once the session runs
 	asked    *asked    // of a sealed one, once the session runs
 	reading  reading   // of one that answers single rows, once the session runs
@@ -34,10 +35,11 @@ type prediction struct {
 
 // newPrediction finds the model part that a predict job names.
 func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
-	m, err := j.Model(job.Model)
+	part, err := j.Model(job.Model)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
+	m := part.Model()
 	if fmt.Sprint(m.Names) != fmt.Sprint(job.Parties) {
 		return nil, fmt.Errorf("job %q: its parties are %v, the model was trained by %v in this order", job.Name,
 			job.Parties, m.Names)
@@ -46,20 +48,11 @@ func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
 		job.Privacy == keys.PrivacySealed {
 		return nil, fmt.Errorf("job %q: privacy is %q, the model was trained %q", job.Name, job.Privacy, m.Privacy)
 	}
-	if err := checkBinned(job, m.Params); err != nil {
-		return nil, err
+	read, err := part.Predict(job)
+	if err != nil {
+		return nil, wrongRoles(job, err)
 	}
-	if m.Privacy == keys.PrivacySealed {
-		if err := j.checkSealed(job, m.Params); err != nil {
-			return nil, err
-		}
-	}
-	if job.Shards > 0 && m.Privacy != keys.PrivacySealed {
-		if err := fdskl.CheckShardedScoring(m, job.Encrypted()); err != nil {
-			return nil, fmt.Errorf("job %q: shards is %d: %w", job.Name, job.Shards, err)
-		}
-	}
-	return &prediction{member: j, job: job, model: m}, nil
+	return &prediction{Prediction: read, member: j, job: job, model: m}, j.apart(job, &m.Goal)
 }
 
 // load reads the rows to be scored.
@@ -85,13 +78,13 @@ func (p *prediction) Facts() (contract.Facts, error) {
 		return contract.Facts{}, err
 	}
 	p.member.looks.at(rows)
-	active := p.model.Holds() || p.sealed() && p.model.Params.Active[0] == p.member.Name()
+	active := slices.Contains(p.model.Goal.Active, p.member.Name())
 	return p.member.factsOf(table, len(p.model.Columns), active), nil
 }
 
 // Disclose implements jobs.Task.
 func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	if all[p.job.Index(p.job.OpenTo)].Role == RoleHelper {
+	if all[p.job.Index(p.job.OpenTo)].Role == joint.RoleHelper {
 		return nil, nil, fmt.Errorf("job %q: open_to is %q, who brings no rows and could not say whose the scores are",
 			p.job.Name, p.job.OpenTo)
 	}
@@ -109,7 +102,7 @@ func (p *prediction) Disclose(all []contract.Facts) ([]contract.Opening, []contr
 			Bytes: int64(knownSize(contract.RowsOf(all))),
 		})
 	}
-	return wired.Disclose(p.job, all, p.model.Params, more...)
+	return wired.Disclose(p.job, all, p, more...)
 }
 
 // idle reports whether this party is a helper whose model part has no columns.
@@ -118,27 +111,60 @@ func (p *prediction) idle() bool { return p.sealed() && p.model.Normaliser == ni
 // sealed reports whether rows are scored by shares.
 func (p *prediction) sealed() bool { return p.job.Privacy == keys.PrivacySealed }
 
-// scorer scores n rows, of which this party has a part unless it has no data: *openScorer from angles, *sealedScorer by
-// shares. The scores, of each row as many as the model has, come to the receiver alone. number is the opening's, from 1
-// on: the same rows have the same in all sessions.
-type scorer interface {
-	score(ctx context.Context, number, n int, t *dataset.Table) ([]float64, error)
+// scorer prepares this party's part of a session that scores rows. Before it returns all have been told which rows of a
+// sealed job are asked for, and none of them was scored as often as it may be; single rows are looked at one by one.
+// table is nil at a helper without data.
+func (p *prediction) scorer(ctx context.Context, r *session, table *dataset.Table) (joint.Scorer, error) {
+	o := joint.Scoring{Receiver: p.job.Index(p.job.OpenTo), Openings: p.job.Requests, Singly: p.job.Requests > 0}
+	if !o.Singly {
+		o.Openings = batchesOf(r.Contract().Rows())
+	}
+	var known []byte
+	var err error
+	if p.sealed() {
+		if p.asked, err = p.newAsked(r); err != nil {
+			return nil, err
+		}
+		o.Asked, o.Record = p.asked.of, p.asked.record
+		if !o.Singly {
+			if known, err = p.asked.sendKnown(ctx, p, r, table); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if p.job.Shards > 0 && table != nil {
+		if o.Rows, err = vertical.PrepareScoring(table, p.model); err != nil {
+			return nil, err
+		}
+		o.IDs = table.IDs
+	}
+	scorer, err := p.Scorer(ctx, r.joint(p), o) // it confirms what was told
+	if err == nil && known != nil {
+		err = p.asked.settle(r, known, table)
+	}
+	return scorer, err
 }
 
-// openScorer scores rows whose angles open.
-type openScorer struct {
-	*fdskl.Scorer
-	model *fdskl.Model
-}
-
-// score implements scorer. What a party adds follows from its rows and its model part alone: it is the same whenever it
-// is asked for.
-func (s *openScorer) score(ctx context.Context, _, _ int, t *dataset.Table) ([]float64, error) {
-	rows, err := vertical.PrepareScoring(t, s.model)
+// score scores n rows, of which this party has a part unless it has no data. The scores, of each row as many as the
+// model has, come to the receiver alone. number is the opening's, from 1 on: the same rows have the same in all
+// sessions.
+func (p *prediction) score(ctx context.Context, scorer joint.Scorer, number, n int, t *dataset.Table) ([]float64,
+	error) {
+	if t == nil {
+		return scorer.Score(ctx, number, n, nil, nil)
+	}
+	rows, err := vertical.PrepareScoring(t, p.model)
 	if err != nil {
 		return nil, err
 	}
-	return s.Score(ctx, []*kernel.Matrix{rows})
+	if p.asked != nil {
+		p.asked.ids = t.IDs
+	}
+	scores, err := scorer.Score(ctx, number, n, rows, t.IDs)
+	if err == nil && scores != nil && p.asked != nil {
+		err = p.asked.keep(number, scores)
+	}
+	return scores, err
 }
 
 // run implements part: rows are scored block by block, in the order of their ids.
@@ -157,21 +183,7 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 	if err := r.compareRows(ctx, table); err != nil {
 		return nil, err
 	}
-	var scorer scorer
-	var err error
-	switch {
-	case p.sealed():
-		scorer, err = newSealedScorer(ctx, p, r, table)
-	case p.job.Shards > 0:
-		scorer, err = p.shardScores(ctx, r, table)
-	default:
-		open := &openScorer{model: p.model}
-		open.Scorer, err = fdskl.NewScorer(fdskl.Scoring{
-			Self: r.wire.Self(), Receiver: p.job.Index(p.job.OpenTo), Models: []*fdskl.Model{p.model},
-			Network: r.network, Workers: p.member.Workers, Opened: r.Learned,
-		})
-		scorer = open
-	}
+	scorer, err := p.scorer(ctx, r, table)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +200,7 @@ func (p *prediction) run(ctx context.Context, r *session) (*jobs.Report, error) 
 		if table != nil {
 			part = table.Slice(lo, hi)
 		}
-		f, err := scorer.score(ctx, lo/joint.ScoreRows+1, hi-lo, part)
+		f, err := p.score(ctx, scorer, lo/joint.ScoreRows+1, hi-lo, part)
 		if err != nil {
 			return nil, err
 		}
@@ -260,21 +272,21 @@ func (p *prediction) figures(rows *dataset.Table, scores []float64) (*figures.Re
 
 // reading is how scores are read: the model's target and classes and, where this node has one, its own decision.
 type reading struct {
-	model    *fdskl.Model
+	model    *joint.Model
 	decision *figures.Decision
 }
 
 // probable reports whether scores have probabilities: the model's own, of the logistic loss, or calibrated ones.
 func (r reading) probable() bool {
-	return r.model.HasProbabilities() || r.decision != nil && r.decision.Platt != nil
+	return r.model.Probable || r.decision != nil && r.decision.Platt != nil
 }
 
 // namedEvent returns what the header of a scores file has behind a column about the event: a blank and the class, where
 // it is not the later one in the order, so that whoever reads scores of that one finds no such column; and where the
 // job names the event and codes are in one order as numbers and in another as texts.
-func namedEvent(m *fdskl.Model) string {
+func namedEvent(m *joint.Model) string {
 	event := m.Event()
-	if event == "" || event == laterClass(m) && (m.Params.Positive == "" || event == max(m.Classes[0], m.Classes[1])) {
+	if event == "" || event == laterClass(m) && (m.Goal.Positive == "" || event == max(m.Classes[0], m.Classes[1])) {
 		return ""
 	}
 	return " " + event
@@ -285,7 +297,7 @@ func namedEvent(m *fdskl.Model) string {
 // class and every class's score. Rows that another party lacks have no score.
 func renderScores(b *bytes.Buffer, ids []string, scores []float64, rest []string, as reading) error {
 	w := csv.NewWriter(b)
-	each, header := as.model.Params.Scores(), scoreHeader(as)
+	each, header := as.model.Goal.Scores(), scoreHeader(as)
 	w.Write(header)
 	for i, id := range ids {
 		w.Write(scoreRow(id, scores[i*each:(i+1)*each], as))
@@ -302,9 +314,9 @@ func scoreHeader(as reading) []string {
 	event := namedEvent(as.model)
 	header := []string{"id", "score" + event, "class"}
 	switch {
-	case as.model.Params.Target == joint.Regression:
+	case as.model.Goal.Target == joint.Regression:
 		header = []string{"id", "prediction"}
-	case as.model.Params.Scores() > 1:
+	case as.model.Goal.Scores() > 1:
 		for _, class := range as.model.Classes {
 			header = append(header, "score "+class)
 		}
@@ -324,11 +336,11 @@ func unmatchedRow(id string, cells int) []string {
 // scoreRow renders one prediction from a row's scores.
 func scoreRow(id string, scores []float64, as reading) []string {
 	score := scores[0]
-	if as.model.Params.Target == joint.Regression {
+	if as.model.Goal.Target == joint.Regression {
 		return []string{id, number(as.model.Unit(score))}
 	}
 	if len(scores) > 1 {
-		best := fdskl.Class(scores)
+		best := joint.Class(scores)
 		row := []string{id, number(scores[best]), as.model.Classes[best]}
 		for _, f := range scores {
 			row = append(row, number(f))
@@ -347,8 +359,8 @@ func scoreRow(id string, scores []float64, as reading) []string {
 	}
 	row := []string{id, number(score), class}
 	switch {
-	case as.model.HasProbabilities():
-		row = append(row, number(fdskl.Calibrated(score)))
+	case as.model.Probable:
+		row = append(row, number(kernel.Sigmoid(score)))
 	case as.probable():
 		row = append(row, number(as.decision.Platt.Probability(score)))
 	}

@@ -45,7 +45,7 @@ type requestLog struct {
 // openRequests reads what this party keeps of the requests of its job.
 func (p *prediction) openRequests(v *vault.Vault) (*requestLog, error) {
 	b := &requestLog{vault: v, receiver: p.job.OpenTo, most: uint32(p.job.Requests),
-		scores: p.model.Params.Scores(), answers: make(map[uint32][]float64)}
+		scores: p.model.Goal.Scores(), answers: make(map[uint32][]float64)}
 	data, err := v.Load(requestsFile)
 	if err != nil {
 		return nil, err

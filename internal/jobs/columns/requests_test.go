@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -21,7 +21,7 @@ func TestRequestsAreBookedInOrder(t *testing.T) {
 	job := contract.Job{OpenTo: "telco", Requests: 3}
 	open := func() *requestLog {
 		t.Helper()
-		b, err := (&prediction{job: &job, model: new(fdskl.Model)}).openRequests(v)
+		b, err := (&prediction{job: &job, model: new(joint.Model)}).openRequests(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestRequestsAreBookedInOrder(t *testing.T) {
 		if err := v.Save(file, data); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := (&prediction{job: &job, model: new(fdskl.Model)}).openRequests(v); err == nil ||
+		if _, err := (&prediction{job: &job, model: new(joint.Model)}).openRequests(v); err == nil ||
 			!strings.Contains(err.Error(), "requests has 2 bytes, want 8") {
 			t.Errorf("error is %v", err)
 		}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/faults"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/vault"
@@ -88,7 +88,7 @@ func (m *scoredModels) get(training keys.Hash) (*scored, error) {
 }
 
 // scoredRows returns which rows of this party were scored with the model.
-func (s *scored) scoredRows(m *fdskl.Model) (*scoredRows, error) {
+func (s *scored) scoredRows(m *joint.Model) (*scoredRows, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
@@ -99,12 +99,12 @@ func (s *scored) scoredRows(m *fdskl.Model) (*scoredRows, error) {
 }
 
 // knownScores returns the scores that opened to this party of the model.
-func (s *scored) knownScores(m *fdskl.Model) (*knownScores, error) {
+func (s *scored) knownScores(m *joint.Model) (*knownScores, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var err error
 	if s.known == nil {
-		s.known, err = openKnownScores(s.vault, m.Params.Scores())
+		s.known, err = openKnownScores(s.vault, m.Goal.Scores())
 	}
 	return s.known, err
 }
@@ -124,9 +124,9 @@ type scoredRows struct {
 }
 
 // openScoredRows reads what is kept of a model, whose part is this party's.
-func openScoredRows(v *vault.Vault, m *fdskl.Model) (*scoredRows, error) {
+func openScoredRows(v *vault.Vault, m *joint.Model) (*scoredRows, error) {
 	b := &scoredRows{
-		vault: v, key: keys.HashOf("hanse scored rows key v1", m.Contract[:], m.Phase[:]),
+		vault: v, key: keys.HashOf("hanse scored rows key v1", m.Contract[:], m.Secret),
 		times: make(map[rowKey]uint32), openings: make(map[opening]keys.Hash),
 	}
 	_, err := v.Records(ScoredRowsFile, -1, func(record []byte) error {
@@ -345,9 +345,13 @@ func (k *knownScores) of(id string, times int) ([]float64, bool) {
 // Nobody is asked. rows is how many have a score: those that an alignment lacks have none.
 func (j *Jobs) KnownScores(asked *contract.Job) (file []byte, rows int, err error) {
 	job := *asked
-	m, err := j.Model(job.Model)
-	if err != nil || m.Privacy != keys.PrivacySealed {
+	part, err := j.Model(job.Model)
+	if err != nil {
 		return nil, 0, err
+	}
+	m := part.Model()
+	if m.Privacy != keys.PrivacySealed {
+		return nil, 0, nil
 	}
 	s, err := j.scored.get(m.Contract)
 	if err != nil {

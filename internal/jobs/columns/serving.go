@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/trace"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/faults"
@@ -29,7 +30,9 @@ type scoreAnswer struct {
 // serve answers single rows until the receiver ends it or the agreed number is reached, over all sessions. Between
 // requests the other parties wait in a broadcast; heartbeats tell them that the receiver lives. A request that an
 // earlier session left without an answer comes first.
-func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table, scorer scorer) (*jobs.Report, error) {
+func (p *prediction) serve(
+	ctx context.Context, r *session, table *dataset.Table, scorer joint.Scorer,
+) (*jobs.Report, error) {
 	requests, err := p.openRequests(r.Vault)
 	if err != nil {
 		return nil, err
@@ -53,7 +56,7 @@ func (p *prediction) serve(ctx context.Context, r *session, table *dataset.Table
 				served = append(served, int(request.row))
 				row = table.Select([]int{int(request.row)})
 			}
-			if f, err = scorer.score(ctx, int(request.number), 1, row); err == nil && p.receives() {
+			if f, err = p.score(ctx, scorer, int(request.number), 1, row); err == nil && p.receives() {
 				err = requests.answer(f)
 			}
 		}

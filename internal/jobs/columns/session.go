@@ -27,6 +27,8 @@ type session struct {
 	wire    *protocol.Session
 	network joint.Network
 	sealed  *wired.SealedNetwork // in sealed jobs, in place of network
+	parts   string               // where parts of rows lie for workers
+	workers int                  // see jobs.Member
 	kept    []byte               // this party's part of the job; nil where its part is a file of its own
 }
 
@@ -55,7 +57,7 @@ func (t *task) Facts() (contract.Facts, error) {
 // all sign what passed.
 func (t *task) Run(ctx context.Context, s *jobs.Session) (*jobs.Report, error) {
 	// The session starts over its mesh, and its sums.
-	r, c := &session{Session: s}, s.Contract()
+	r, c := &session{Session: s, parts: t.member.PartsFolder(), workers: t.member.Workers}, s.Contract()
 	s.Config.Waits.Ignore(trace.KindRequest) // the receiver of a serving prediction asks when it wants to
 	var err error
 	if r.wire, err = protocol.NewSession(ctx, s.Mesh, s.Config); err != nil {
@@ -128,6 +130,29 @@ func (r *session) watch(ctx context.Context) {
 
 // progress passes an algorithm's progress on.
 func (r *session) progress(p joint.Progress) { r.Step(p.Step, p.Done, p.Total, p.Metric) }
+
+// joint is what the session offers the algorithm.
+func (r *session) joint(o wired.Outliner) *joint.Session {
+	c := r.Contract()
+	s := &joint.Session{
+		Contract: c, Self: r.wire.Self(), Owner: c.Parties[r.wire.Self()].ID, Number: r.Number(), Network: r.network,
+		Vault: r.Vault, Workers: r.workers, Report: r.progress, Opened: r.Learned,
+		Scratch: func(bytes int64) (joint.Scratch, error) {
+			f, err := r.Vault.Scratch(featuresFile, bytes)
+			if err != nil {
+				return nil, fmt.Errorf("shares of features: %w", err)
+			}
+			return f, nil
+		},
+	}
+	if r.sealed != nil { // a nil of that type is a network, too
+		s.Sealed = r.sealed
+	}
+	if c.Job.Shards > 0 {
+		s.Shards = func(ctx context.Context, w joint.ShardWork) error { return r.runShards(ctx, o, w) }
+	}
+	return s
+}
 
 // cores is how many goroutines do arithmetic where so many are wanted; 0: one for each core.
 func cores(wanted int) int { return cmp.Or(wanted, runtime.GOMAXPROCS(0)) }

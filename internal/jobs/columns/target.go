@@ -3,7 +3,6 @@ package columns
 import (
 	"fmt"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -28,17 +27,17 @@ func (j *Jobs) Settle(job *contract.Job) (s jobs.Settled, err error) {
 	if !open && !proposes {
 		return s, nil
 	}
-	t, err := j.newTraining(job)
-	if err != nil || t.params.Active[0] != j.Name() {
+	t, err := j.goalOf(job)
+	if err != nil || t.goal.Active[0] != j.Name() {
 		return s, err
 	}
 	table, err := t.load()
 	if err != nil {
 		return s, err
 	}
-	classes := t.params.ClassCount()
+	classes := t.goal.ClassCount()
 	if open {
-		if s.Target, s.Classes, err = vertical.TargetOf(table, t.params.Label, target); err != nil {
+		if s.Target, s.Classes, err = vertical.TargetOf(table, t.goal.Label, target); err != nil {
 			return s, err
 		}
 		classes = s.Classes
@@ -76,12 +75,12 @@ func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, 
 	case job.Task == contract.TaskAlign || s.Bare:
 		return "", fmt.Errorf("job %q: %s settles what such a job does not leave open", job.Name, party)
 	}
-	p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+	t, err := j.goalOf(job)
 	if err != nil {
-		return "", fmt.Errorf("job %q: %w", job.Name, err)
+		return "", err
 	}
 	said, open := openTarget(job)
-	if !open || p.Active[0] != party || said != "" && s.Target != said {
+	if !open || t.goal.Active[0] != party || said != "" && s.Target != said {
 		return "", fmt.Errorf("job %q: %s settles a target that the job says or that another party holds", job.Name, party)
 	}
 	switch {
@@ -90,18 +89,18 @@ func (j *Jobs) TakeIn(job *contract.Job, party string, s jobs.Settled) (string, 
 	case s.Classes != 2:
 		job.Parameters[paramTarget], job.Parameters[paramClasses] = s.Target, int64(s.Classes)
 	}
-	label := p.Label
-	if p, err = fdskl.ParamsOf(job.Parameters, job.Parties); err != nil {
+	label := t.goal.Label
+	if t.goal, err = j.algorithms.Goal(job); err != nil {
 		return "", fmt.Errorf("job %q, whose label %s has %d classes: %w", job.Name, label, s.Classes, err)
 	}
-	text := fmt.Sprintf("target: %s of column %s", p.TargetKind(), p.Label)
+	text := fmt.Sprintf("target: %s of column %s", t.goal.Kind(), label)
 	if event != "" {
 		event = "\n" + event
 	}
 	switch {
 	case said != "":
 		return text + event, nil
-	case p.Target == joint.Regression:
+	case t.goal.Target == joint.Regression:
 		return text + fmt.Sprintf(" (inferred; say target = %q for classes)", joint.Classification), nil
 	}
 	return text + fmt.Sprintf(" (inferred; say target = %q for a number)", joint.Regression) + event, nil

@@ -7,8 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
-	"github.com/hanse-project/hanse/algorithms/sealed"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/jobs"
@@ -18,26 +17,33 @@ import (
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
-// training is this node's part of an FDSKL training.
+// training is this node's part of a training.
 type training struct {
+	joint.Training
 	member *Jobs
 	job    *contract.Job
-	params fdskl.Params
+	goal   joint.Goal
 }
 
-// newTraining reads a training job's parameters.
-func (j *Jobs) newTraining(job *contract.Job) (*training, error) {
-	params, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+// goalOf reads what a training learns, and no more of it.
+func (j *Jobs) goalOf(job *contract.Job) (*training, error) {
+	goal, err := j.algorithms.Goal(job)
 	if err != nil {
 		return nil, wrongRoles(job, err)
 	}
-	if err := checkBinned(job, params); err != nil {
+	return &training{member: j, job: job, goal: goal.At(j.Name() == job.Proposer)}, nil
+}
+
+// newTraining reads a training job's parameters, and checks that no two who hold shares are affiliated.
+func (j *Jobs) newTraining(job *contract.Job) (*training, error) {
+	t, err := j.goalOf(job)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkShards(job, params); err != nil {
-		return nil, err
+	if t.Training, err = j.algorithms.Training(job); err != nil {
+		return nil, wrongRoles(job, err)
 	}
-	return &training{member: j, job: job, params: params}, nil
+	return t, j.apart(job, &t.goal)
 }
 
 // wrongRoles is an error of a training's parameters, with the party that was probably meant where a role names none.
@@ -57,32 +63,22 @@ func wrongRoles(job *contract.Job, err error) error {
 	return fmt.Errorf("job %q: %w%s", job.Name, err, meant)
 }
 
-// checkBinned refuses parameters of an algorithm under the name of another.
-func checkBinned(job *contract.Job, p fdskl.Params) error {
-	switch {
-	case p.Binned() && job.Algorithm != contract.GLM:
-		return fmt.Errorf("job %q: algorithm is %q, and bins are of jobs with algorithm %q", job.Name, job.Algorithm,
-			contract.GLM)
-	case job.Algorithm == contract.GLM && job.Privacy != keys.PrivacySealed:
-		return fmt.Errorf("job %q: privacy is %q, and jobs with algorithm %q are always %q", job.Name, job.Privacy,
-			contract.GLM, keys.PrivacySealed)
-	case !p.Binned() && job.Algorithm == contract.GLM:
-		return fmt.Errorf("job %q: algorithm is %q, and bins is missing: say about how many bins a column of numbers has",
-			job.Name, job.Algorithm)
-	}
-	return nil
-}
-
 // active reports whether this node holds labels in the job.
-func (t *training) active() bool {
-	return slices.Contains(t.params.Active, t.member.Name())
+func (t *training) active() bool { return slices.Contains(t.goal.Active, t.member.Name()) }
+
+// sole reports whether this node alone has the labels.
+func (t *training) sole() bool { return len(t.goal.Active) == 1 && t.active() }
+
+// idle reports whether this node is the helper of a sealed job and brings no data to it.
+func (t *training) idle() bool {
+	return t.job.Privacy == keys.PrivacySealed && t.goal.Helper == t.member.Name() && !t.member.Tables.Has(t.job.Table)
 }
 
 // load reads the training table.
 func (t *training) load() (*dataset.Table, error) {
 	label := ""
 	if t.active() {
-		label = t.params.Label
+		label = t.goal.Label
 	}
 	a, err := t.member.alignmentOf(t.job)
 	if err != nil {
@@ -93,12 +89,11 @@ func (t *training) load() (*dataset.Table, error) {
 
 // prepare normalises the training table. A proposer whose table lacks a column that the job gives edges of hears it.
 func (t *training) prepare(table *dataset.Table) (*vertical.Prepared, error) {
-	proposer := t.member.Name() == t.job.Proposer
-	own, err := vertical.PrepareTraining(table, t.params.EdgesAt(proposer), t.active())
-	if err != nil || !proposer {
-		return own, err
+	own, err := vertical.PrepareTraining(table, t.goal, t.active())
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.params.Edges)) {
+	for _, name := range slices.Sorted(maps.Keys(t.goal.Scales.Edges)) {
 		if !slices.Contains(own.Columns, name) {
 			return nil, fmt.Errorf("job %q: edges has %.60q, which is no column of the proposer's: another party cuts its "+
 				"own columns%s", t.job.Name, name, wording.DidYouMean(name, own.Columns))
@@ -109,12 +104,15 @@ func (t *training) prepare(table *dataset.Table) (*vertical.Prepared, error) {
 
 // Facts implements jobs.Task.
 func (t *training) Facts() (contract.Facts, error) {
+	if t.idle() {
+		return t.member.idleFacts(), nil
+	}
 	table, err := t.load()
 	if err != nil {
 		return contract.Facts{}, err
 	}
-	if t.params.Binned() {
-		if err := t.member.cuts.may(t.member.Name(), t.job, t.params, table.Sum); err != nil {
+	if t.goal.Binned() {
+		if err := t.member.cuts.may(t.member.Name(), t.job, t.goal.Scales, table.Sum); err != nil {
 			return contract.Facts{}, err
 		}
 	}
@@ -125,16 +123,14 @@ func (t *training) Facts() (contract.Facts, error) {
 	t.member.looks.at(prepared.Rows)
 	f := t.member.factsOf(table, len(prepared.Columns), t.active())
 	if t.active() {
-		if f.Labels, err = t.member.labelsOf(table, t.params.Label); err != nil {
+		if f.Labels, err = t.member.labelsOf(table, t.goal.Label); err != nil {
 			return contract.Facts{}, err
 		}
-		if t.job.Privacy == keys.PrivacySealed {
-			if err := sealed.CheckLabels(t.params, prepared.Labels.Values); err != nil {
-				return contract.Facts{}, fmt.Errorf("%s: %w", table.Path, err)
-			}
+		if err := t.Accepts(prepared.Labels); err != nil {
+			return contract.Facts{}, fmt.Errorf("%s: %w", table.Path, err)
 		}
 	}
-	if t.params.Binned() {
+	if t.goal.Binned() {
 		f.Bins = prepared.Rows.Columns()
 	}
 	return f, nil
@@ -142,65 +138,73 @@ func (t *training) Facts() (contract.Facts, error) {
 
 // Disclose implements jobs.Task.
 func (t *training) Disclose(all []contract.Facts) ([]contract.Opening, []contract.Operation, error) {
-	return wired.Disclose(t.job, all, t.params)
+	return wired.Disclose(t.job, all, t)
 }
 
 // run implements part.
 func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
-	table, err := t.load()
+	// The rows as they were consented to; a helper may have none.
+	var prepared *vertical.Prepared
+	var own *joint.Table
+	if t.idle() {
+		if err := r.compareRows(ctx, nil); err != nil {
+			return nil, err
+		}
+	} else {
+		table, err := t.load()
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Unchanged(table.Path, table.Sum); err != nil {
+			return nil, err
+		}
+		if err := r.compareRows(ctx, table); err != nil {
+			return nil, err
+		}
+		if prepared, err = t.prepare(table); err != nil {
+			return nil, err
+		}
+		own = &joint.Table{Columns: prepared.Columns, Normaliser: prepared.Normaliser, Rows: prepared.Rows,
+			Labels: prepared.Labels, Reading: vertical.ReadingOf(table, t.member.Tables.Options(t.job.Table))}
+	}
+	var labels *joint.Labels
+	if own != nil {
+		labels = own.Labels
+	}
+	turned, by := t.chooseEvent(labels)
+	if own != nil {
+		own.Turned = turned
+	}
+
+	// The part of the model.
+	made, scores, err := t.Train(ctx, r.joint(t), own)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Unchanged(table.Path, table.Sum); err != nil {
+	if r.kept, err = made.Encode(); err != nil {
 		return nil, err
 	}
-	if err := r.compareRows(ctx, table); err != nil {
-		return nil, err
-	}
-	prepared, err := t.prepare(table)
-	if err != nil {
-		return nil, err
-	}
-	phase, err := wired.PhaseOf(r.Vault)
-	if err != nil {
-		return nil, err
-	}
-	party := &fdskl.Party{
-		Self: r.wire.Self(), Names: t.job.Parties, Params: t.params, Privacy: t.job.Privacy, Rows: table.Rows(),
-		Parts:  []fdskl.Part{{Owner: t.member.ID, Normaliser: prepared.Normaliser, Rows: prepared.Rows, Phase: phase}},
-		Labels: prepared.Labels, Network: r.network, Vault: r.Vault, Workers: t.member.Workers,
-		Report: r.progress, Opened: r.Learned,
-	}
-	if t.job.Shards > 0 {
-		party.Sums = func(ctx context.Context, b *fdskl.Begun) ([]fdskl.Sums, error) {
-			return t.sums(ctx, r, prepared.Rows, b)
+	if prepared != nil {
+		if err := saveFitted(r.Vault, TrainedRowsFile, prepared.Table.IDs); err != nil {
+			return nil, err
 		}
 	}
-	var scores []float64
-	party.Scored = func(f []float64) { scores = f }
-	m, err := fdskl.Train(ctx, party)
-	if err != nil {
-		return nil, err
-	}
-	m.Contract, m.Columns = r.Contract().Hash(), prepared.Columns
-	m.Reading = vertical.ReadingOf(table, t.member.Tables.Options(t.job.Table))
-	by := t.chooseEvent(m, prepared.Labels)
-	if err := r.keepModel(m); err != nil {
-		return nil, err
-	}
-	if err := saveFitted(r.Vault, TrainedRowsFile, table.IDs); err != nil {
-		return nil, err
-	}
-	report := r.Report(table.Rows())
+	m, report := made.Model(), r.Report(r.Contract().Rows())
 	report.Sigma, report.Lambda, report.Positive = m.Sigma, m.Lambda, positiveOf(m, by)
-	if t.params.Active[0] == t.member.Name() {
+	if t.job.Privacy == keys.PrivacySealed || t.goal.Active[0] == t.member.Name() {
+		report.NotConverged = m.NotConverged
+	}
+	if t.goal.Active[0] == t.member.Name() {
 		report.Trained = &jobs.Training{Objective: jobs.Finite(m.Objective), TrainError: jobs.Finite(m.TrainError),
 			Iterations: m.Iterations}
-		report.NotConverged = m.NotConverged()
 	}
-	if sole(t.params, t.member.Name()) {
-		if err := trainingFigures(r, report, prepared, m, scores, t.member.Workers); err != nil {
-			r.Warn("there are no figures of the training: " + err.Error())
+	if t.sole() {
+		if err := trainingFigures(r, report, prepared, made, scores, t.member.Workers); err != nil {
+			missing := "there are no figures of the training: "
+			if t.job.Privacy == keys.PrivacySealed {
+				missing = "there will be nothing to hold the model against: "
+			}
+			r.Warn(missing + err.Error())
 		}
 	}
 	return report, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/internal/consent"
-	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/wording"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -42,11 +41,11 @@ func LeadOf(c *contract.Contract, party string, k Known) Lead {
 	case c.Job.Task == contract.TaskAlign:
 		return alignmentLead(c, party, k.Told)
 	}
-	return columnsLead(c, party, k.Told)
+	return columnsLead(c, party, k)
 }
 
 // columnsLead is the Lead of a job over columns.
-func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
+func columnsLead(c *contract.Contract, party string, k Known) Lead {
 	own := &c.Parties[c.Job.Index(party)]
 	if own.Rows == 0 {
 		return Lead{"You bring no rows to this job: nothing of yours is learned.", Hidden}
@@ -59,7 +58,7 @@ func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
 		if f.Name == party {
 			continue
 		}
-		for _, l := range learnedOf(c, own, f, told) {
+		for _, l := range learnedOf(c, own, f, k.Told) {
 			if who[l.Text] == nil {
 				says = append(says, l.Text)
 			}
@@ -77,7 +76,7 @@ func columnsLead(c *contract.Contract, party string, told *consent.Told) Lead {
 		says = append(says, who+" learns anything of a single one of your rows")
 	}
 	if sealed { // whatever the job computes
-		three := columns.SharersOf(c)
+		three := k.Algorithms.Sharers(c)
 		says = append(says, fmt.Sprintf("any two of %s together could rebuild %s of %s",
 			wording.List([]string{three.Holder, three.Keeper, three.Helper}, "and"), brought(c, own), people(c)))
 	}
@@ -165,6 +164,11 @@ func learnedOf(c *contract.Contract, own, to *contract.Facts, told *consent.Told
 				continue // it is of the label holders' rows
 			}
 		}
+		if !consent.Knows(o.Kind) {
+			list = append(list, Lead{fmt.Sprintf("learn %d %s, %s: what follows from that is not known here, so take it for "+
+				"all of your rows", o.Count, wording.Clip(o.Kind), wording.Clip(o.Meaning)), Rebuilt})
+			continue
+		}
 		its, _ := consent.Weigh(c, o)
 		bits = min(bits, math.MaxInt64-its) + its
 	}
@@ -216,7 +220,7 @@ func clientsLead(c *contract.Contract, party string, k Known) Lead {
 		others = "; the other parties get models made of them"
 	}
 	n, beside := 1., "" // of an algorithm of which nothing is known
-	if summed := k.Clients.Of(j).Summed; summed != nil {
+	if summed := k.Algorithms.OverClients(j).Summed; summed != nil {
 		n, beside = summed(j, server)
 	}
 	fewest := int(math.Ceil(min(float64(max(k.Least, j.MinContributors, 2)), n)))

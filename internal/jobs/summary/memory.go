@@ -1,9 +1,9 @@
 package summary
 
 import (
+	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
-	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
@@ -18,7 +18,7 @@ const (
 
 // Memory is about how many bytes of memory a session of a job takes at the named party: its table and, of a training,
 // what the algorithm keeps. Of what its workers take, who have machines of their own, nothing is in it.
-func Memory(c *contract.Contract, party string) int64 {
+func Memory(c *contract.Contract, party string, l registry.List) int64 {
 	i := c.Job.Index(party)
 	if i < 0 {
 		return 0
@@ -27,21 +27,30 @@ func Memory(c *contract.Contract, party string) int64 {
 	if c.Job.Task == contract.TaskAlign {
 		table += alignedMemory
 	}
-	return rows*table + trainingMemory(c, party)
+	return rows*table + trainingMemory(c, party, l)
 }
 
-// trainingMemory is what a training takes beside the table, 0 of any other job, and of jobs over clients.
-func trainingMemory(c *contract.Contract, party string) int64 {
-	j := c.Job
-	if j.Task != contract.TaskTrain || j.OverClients() {
+// paramsOf returns the parameters of a training by kernels or bins; false: the job is another.
+func paramsOf(c *contract.Contract, l registry.List) (p fdskl.Params, ok bool) {
+	if c.Job.Task != contract.TaskTrain || c.Job.OverClients() {
+		return p, false
+	}
+	o, err := l.Outline(c.Job, nil, c.Parties, nil)
+	if err != nil {
+		return p, false // no such job has become a contract
+	}
+	return fdskl.ParamsIn(o)
+}
+
+// trainingMemory is what a training takes beside the table, 0 of any other job, and of algorithms of which that is not
+// known.
+func trainingMemory(c *contract.Contract, party string, l registry.List) int64 {
+	p, ok := paramsOf(c, l)
+	if !ok {
 		return 0
 	}
-	p, err := registry.Params(j, c.Parties)
-	if err != nil {
-		return 0 // no such job has become a contract
-	}
-	if j.Privacy == keys.PrivacySealed {
-		three := columns.SharersOf(c)
+	if c.Job.Privacy == keys.PrivacySealed {
+		three := l.Sharers(c)
 		if party != three.Holder && party != three.Keeper && party != three.Helper {
 			return 0
 		}

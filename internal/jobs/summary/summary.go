@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
@@ -41,17 +42,17 @@ func Unfolded(head, whole string) string { return head + "\nTHE WHOLE CONTRACT\n
 
 // Known is what a party's node knows of a job beside its contract.
 type Known struct {
-	Told      *consent.Told    // by the jobs before it; nil: nobody asked
-	Consented []string         // the parties whose signature is there
-	Awaited   bool             // somebody has yet to consent
-	Least     int              // contributors of a total that opens, by the charter in force; 0: nobody asked
-	Clients   registry.Clients // the algorithms over clients that are known; nil: those of this program
+	Told       *consent.Told // by the jobs before it; nil: nobody asked
+	Consented  []string      // the parties whose signature is there
+	Awaited    bool          // somebody has yet to consent
+	Least      int           // contributors of a total that opens, by the charter in force; 0: nobody asked
+	Algorithms registry.List // that are known
 }
 
 // Of tells a person at the named party, before consent, what a contract computes, what will leave the machine and who
 // learns what.
 func Of(c *contract.Contract, party string, k Known) *Summary {
-	return &Summary{Lead: LeadOf(c, party, k), Head: headOf(c, party, k), Whole: wholeOf(c, party)}
+	return &Summary{Lead: LeadOf(c, party, k), Head: headOf(c, party, k), Whole: wholeOf(c, party, k.Algorithms)}
 }
 
 // headOf is what a person decides by.
@@ -65,10 +66,10 @@ func headOf(c *contract.Contract, party string, k Known) string {
 	on := "on table " + j.Table
 	if label := consent.LabelOf(j); label != "" && j.Task == contract.TaskTrain {
 		on += ", label " + label
-		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil && len(j.Servers) == 0 {
-			on += ": " + p.TargetKind()
-			if p.Positive != "" {
-				on += fmt.Sprintf(", the event is %s", wording.Line(string(p.Positive), wording.MaxWord))
+		if g, err := k.Algorithms.Goal(j); err == nil {
+			on += ": " + g.Kind()
+			if g.Positive != "" {
+				on += fmt.Sprintf(", the event is %s", wording.Line(string(g.Positive), wording.MaxWord))
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func headOf(c *contract.Contract, party string, k Known) string {
 	case j.Task == contract.TaskAlign:
 		writeAlignment(&b, c)
 	default:
-		writeColumns(&b, c)
+		writeColumns(&b, c, k.Algorithms)
 		if j.Shards > 0 {
 			writeShards(&b, c, party)
 		}
@@ -124,7 +125,7 @@ func headOf(c *contract.Contract, party string, k Known) string {
 	if k.Awaited {
 		b.WriteString("\n" + wrapped("", ConsentedText(j.Parties, k.Consented)))
 	}
-	for _, w := range Warnings(c, k.Clients) {
+	for _, w := range Warnings(c, k.Algorithms) {
 		fmt.Fprintf(&b, "\nwarning:\n%s", wrapped("  ", w))
 	}
 	writeOpenings(&b, c)
@@ -169,7 +170,7 @@ func egressOf(c *contract.Contract, party string) []jobs.Egress {
 }
 
 // wholeOf is what is left for those who want to know everything.
-func wholeOf(c *contract.Contract, party string) string {
+func wholeOf(c *contract.Contract, party string, l registry.List) string {
 	var b strings.Builder
 	j := c.Job
 	fmt.Fprintf(&b, "digest of the contract\n  %s\n\nmessages of one session\n", c.Hash())
@@ -182,7 +183,7 @@ func wholeOf(c *contract.Contract, party string) string {
 		writeShardEgress(&b, c, party)
 	}
 	if !j.OverClients() && j.Task != contract.TaskAlign {
-		writeWork(&b, c)
+		writeWork(&b, c, l)
 	}
 
 	// What is kept, and until when it may be consented to.
@@ -210,20 +211,19 @@ func adjective(j *contract.Job) string {
 }
 
 // writeColumns says who takes part in a job over columns, with what.
-func writeColumns(b *strings.Builder, c *contract.Contract) {
+func writeColumns(b *strings.Builder, c *contract.Contract, l registry.List) {
 	j := c.Job
 	words := ""
-	if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil && j.Privacy == keys.PrivacySealed &&
-		j.Task == contract.TaskTrain {
-		words = fmt.Sprintf(", features in words of %d bits", sealed.WithDefaults(p).Ring)
+	if p, ok := paramsOf(c, l); ok && j.Privacy == keys.PrivacySealed {
+		words = fmt.Sprintf(", features in words of %d bits", p.Ring)
 	}
 	fmt.Fprintf(b, "privacy %s, %ssums along a %s, %d rows%s\n\n", j.Privacy, adjective(j), j.Topology, c.Rows(), words)
 	w := wording.NewTable(b, "")
 	fmt.Fprintln(w, "party\trole\trows\tcolumns\tkey")
-	three := columns.SharersOf(c)
+	three := l.Sharers(c)
 	for i := range c.Parties {
 		f := &c.Parties[i]
-		if f.Role == columns.RoleHelper {
+		if f.Role == joint.RoleHelper {
 			fmt.Fprintf(w, "%s\t%s, without data\t-\t-\t%s\n", f.Name, f.Role, f.ID.Short())
 			continue
 		}
@@ -248,9 +248,9 @@ func writeColumns(b *strings.Builder, c *contract.Contract) {
 
 // writeWork says of a job over columns how its sums are encrypted, how it chooses what the job leaves open, and what
 // memory it takes.
-func writeWork(b *strings.Builder, c *contract.Contract) {
+func writeWork(b *strings.Builder, c *contract.Contract, l registry.List) {
 	j := c.Job
-	three := columns.SharersOf(c)
+	three := l.Sharers(c)
 	// How sums are encrypted, and what that takes.
 	if j.Encrypted() {
 		heading, matters, err := wired.EncryptionText(len(c.Parties))
@@ -263,36 +263,29 @@ func writeWork(b *strings.Builder, c *contract.Contract) {
 		}
 	}
 
-	if j.Task == contract.TaskTrain && j.Algorithm == "fdskl" {
-		if p, err := fdskl.ParamsOf(j.Parameters, j.Parties); err == nil {
-			for _, text := range []string{p.FewFeatures(c.Rows()), regulariser(j, p)} {
-				if text != "" {
-					b.WriteString("\n" + wrapped("", text))
-				}
+	p, ok := paramsOf(c, l)
+	if ok && !p.Binned() {
+		for _, text := range []string{p.FewFeatures(c.Rows()), regulariser(j, p)} {
+			if text != "" {
+				b.WriteString("\n" + wrapped("", text))
 			}
 		}
 	}
 
-	// What a training keeps in memory: shares of a matrix at those who hold shares, beside a file where the loss needs the
-	// features again; else angles where they open and the matrices of a solver there, a block of rows and a chunk
+	// What a training keeps in memory: shares of a matrix at those who hold shares, beside a file where the loss needs
+	// the features again; else angles where they open and the matrices of a solver there, a block of rows and a chunk
 	// elsewhere.
 	switch {
-	case j.Task != contract.TaskTrain:
+	case !ok:
 	case j.Privacy == keys.PrivacySealed:
 		others := ""
 		if len(c.Parties) > 3 {
 			others = "; the others a few megabytes"
 		}
-		if p, err := registry.Params(j, c.Parties); err == nil {
-			b.WriteString("\n" + wrapped("", fmt.Sprintf("memory beside the table: about %s at each of %s, %s and %s%s",
-				wording.Size(sealed.Memory(p, c.Rows())), three.Holder, three.Keeper, three.Helper, others)))
-			b.WriteString(rowsFile(p, c, three))
-		}
+		b.WriteString("\n" + wrapped("", fmt.Sprintf("memory beside the table: about %s at each of %s, %s and %s%s",
+			wording.Size(sealed.Memory(p, c.Rows())), three.Holder, three.Keeper, three.Helper, others)))
+		b.WriteString(rowsFile(p, c, three))
 	default:
-		p, err := fdskl.ParamsOf(j.Parameters, j.Parties)
-		if err != nil {
-			break
-		}
 		memory := "memory beside the table:"
 		for _, o := range c.Openings {
 			if o.Kind == "angles" {
@@ -337,7 +330,7 @@ func writeShardEgress(b *strings.Builder, c *contract.Contract, party string) {
 }
 
 // rowsFile says who has a file of shares of all features, and how large it is; nothing where nobody has one.
-func rowsFile(p fdskl.Params, c *contract.Contract, three columns.Sharers) string {
+func rowsFile(p fdskl.Params, c *contract.Contract, three joint.Sharers) string {
 	var names []string
 	var size int64
 	for role, name := range []string{three.Holder, three.Keeper, three.Helper} {
@@ -501,14 +494,18 @@ func writeOpenings(b *strings.Builder, c *contract.Contract) {
 	}
 }
 
-// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it. A
-// job over clients is of one of the algorithms listed.
-func Warnings(c *contract.Contract, l registry.Clients) []string {
-	if !c.Job.OverClients() {
-		return columns.Warnings(c.Job)
+// Warnings says what is doubtful in a job by public numbers alone, a sentence each, for whoever is to consent to it.
+// The job is of one of the algorithms listed.
+func Warnings(c *contract.Contract, l registry.List) []string {
+	warnings := l.OverColumns(c.Job).Warnings
+	switch {
+	case c.Job.OverClients():
+		warnings = l.OverClients(c.Job).Warnings
+	case c.Job.Task != contract.TaskTrain:
+		return nil
 	}
-	if warnings := l.Of(c.Job).Warnings; warnings != nil {
-		return warnings(c.Job)
+	if warnings == nil {
+		return nil
 	}
-	return nil
+	return warnings(c.Job)
 }

@@ -64,7 +64,7 @@ func Run(ctx context.Context, o *Options) (_ *rehearsal.Result, _ *audit.Report,
 	p := &staged{Options: o, tables: make(map[string]map[string]*standin.Table)}
 	foretold := o.Contract != nil
 	if !foretold {
-		if o.Contract, err = standin.Sketch(o.Job, o.Schemas, o.Common); err != nil {
+		if o.Contract, err = standin.Sketch(registry.Program(), o.Job, o.Schemas, o.Common); err != nil {
 			return nil, nil, err
 		}
 		o.Charter = &keys.Charter{Name: "rehearsal", Rules: keys.Rules{MinPrivacy: o.Job.Privacy}}
@@ -142,7 +142,7 @@ func (p *staged) layOut() error {
 	var err error
 	switch {
 	case j.OverClients():
-		if given := registry.OverClients().Of(j).Given; given != nil && given(j) {
+		if given := registry.Program().OverClients(j).Given; given != nil && given(j) {
 			return fmt.Errorf("job %q cannot be rehearsed: it starts from models that are one party's alone, and these "+
 				"cannot be made up", j.Name)
 		}
@@ -233,8 +233,9 @@ func (p *staged) addTrained(layout *standin.Layout) error {
 	if err != nil {
 		return fmt.Errorf("job %q cannot be rehearsed: %w", p.Contract.Job.Name, err)
 	}
+	goal, err := registry.Program().Goal(p.trained.Job)
 	for _, t := range tables {
-		if p.trained.Job.Algorithm != contract.GLM {
+		if err == nil && !goal.Binned() {
 			t.Rows = min(t.Rows, trainedRows)
 			t.Common = t.Rows
 		}

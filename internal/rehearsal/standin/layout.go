@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -28,6 +30,7 @@ type Layout struct {
 	Sketched    bool               // the contract is a Sketch, which states no bins
 	Schemas     map[string]*Schema // by party; of parties without one all columns are numbers
 	Identifiers []keys.Identifier  // of an alignment: those that it goes by, none: the id column
+	Algorithms  registry.List      // that are known
 	Common      float64            // of an alignment: which share of the smallest table all parties have
 }
 
@@ -38,7 +41,7 @@ func (l *Layout) OverColumns() (map[string]*Table, error) {
 	if l.Trained != nil {
 		trained = l.Trained
 	}
-	p, err := fdskl.ParamsOf(trained.Job.Parameters, trained.Job.Parties)
+	goal, err := l.Algorithms.Goal(trained.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +56,13 @@ func (l *Layout) OverColumns() (map[string]*Table, error) {
 			return nil, err
 		}
 		t := &Table{Owner: f.Name, Rows: f.Rows, Common: f.Rows}
-		if slices.Contains(p.Active, f.Name) { // of rows to be scored, too: a label is never a feature
-			t.Label = &Label{Name: p.Label, Classes: p.ClassCount(), Event: string(p.Positive), High: 1}
+		if slices.Contains(goal.Active, f.Name) { // of rows to be scored, too: a label is never a feature
+			t.Label = &Label{Name: goal.Label, Classes: goal.ClassCount(), Event: string(goal.Positive), High: 1}
 		}
 		if i >= len(trained.Parties) || trained.Parties[i].Name != f.Name || trained.Parties[i].Columns != f.Columns {
 			return nil, fmt.Errorf("%s says that it has %d columns, and trained with others", f.Name, f.Columns)
 		}
-		if t.Columns, err = l.columns(&trained.Parties[i], p); err != nil {
+		if t.Columns, err = l.columns(&trained.Parties[i], goal); err != nil {
 			return nil, err
 		}
 		all[f.Name] = t
@@ -76,7 +79,7 @@ func checkStated(name string, rows, columns int) error {
 }
 
 // columns lays out a party's feature columns.
-func (l *Layout) columns(f *contract.Facts, p fdskl.Params) ([]Column, error) {
+func (l *Layout) columns(f *contract.Facts, goal joint.Goal) ([]Column, error) {
 	schema := l.Schemas[f.Name]
 	var list []Column
 	if schema != nil {
@@ -95,14 +98,14 @@ func (l *Layout) columns(f *contract.Facts, p fdskl.Params) ([]Column, error) {
 			list[i].Kind = Number
 		}
 	}
-	taken := map[string]bool{p.Label: true, idName: true}
+	taken := map[string]bool{goal.Label: true, idName: true}
 	for i := range list {
 		list[i].Name = free(taken, fmt.Sprintf("x%d", i+1))
 	}
-	if !p.Binned() || l.Sketched {
+	if !goal.Binned() || l.Sketched {
 		return list, nil
 	}
-	return cut(list, f, p.EdgesAt(f.Name == l.Contract.Job.Proposer))
+	return cut(list, f, goal.At(f.Name == l.Contract.Job.Proposer).Scales)
 }
 
 // free returns a name that is not taken, and takes it.
@@ -136,7 +139,7 @@ const maxLevels = 1 << 12
 
 // cut makes columns whose bins are together as many as the party says: categories of as many levels, each with rows
 // enough, columns with the job's own edges, and constants where there are fewer bins than two a column.
-func cut(list []Column, f *contract.Facts, p fdskl.Params) ([]Column, error) {
+func cut(list []Column, f *contract.Facts, p kernel.FitOptions) ([]Column, error) {
 	left, at := f.Bins, 0
 	for _, name := range slices.Sorted(maps.Keys(p.Edges)) {
 		if at == len(list) {

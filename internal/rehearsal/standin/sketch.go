@@ -5,15 +5,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Sketch is what schemas say of a job that no node was asked about: a contract without openings and operations, which
 // nobody can sign. A party without a schema brings no data. The rows that a job takes from an alignment are the share
 // common of the smallest table's.
-func Sketch(job *contract.Job, schemas map[string]*Schema, common float64) (*contract.Contract, error) {
+func Sketch(l registry.List, job *contract.Job, schemas map[string]*Schema, common float64) (*contract.Contract,
+	error) {
 	j := *job
 	j.Parameters = maps.Clone(job.Parameters)
 	j.Proposer = job.Parties[0]
@@ -25,7 +26,7 @@ func Sketch(job *contract.Job, schemas map[string]*Schema, common float64) (*con
 	case job.OverClients():
 		j.Proposer = job.Servers[0]
 	case job.Task == contract.TaskTrain:
-		p, err := fdskl.ParamsOf(job.Parameters, job.Parties)
+		p, err := l.Goal(job)
 		if err != nil {
 			return nil, fmt.Errorf("job %q: %w", job.Name, err)
 		}
@@ -72,8 +73,10 @@ func Sketch(job *contract.Job, schemas map[string]*Schema, common float64) (*con
 		c.Parties = append(c.Parties, f)
 	}
 	if job.Task == contract.TaskTrain && !job.OverClients() {
-		if _, err := fdskl.CompleteFeatures(&j, c.Rows()); err != nil {
-			return nil, err
+		if complete := l.OverColumns(job).CompleteFor; complete != nil {
+			if _, err := complete(&j, c.Rows()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return c, nil

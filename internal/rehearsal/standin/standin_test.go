@@ -15,6 +15,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/ids"
 	"github.com/hanse-project/hanse/internal/vertical"
@@ -114,7 +115,7 @@ func TestTablesAreOfTheShapeThatTheContractStates(t *testing.T) {
 			t.Errorf("%s: the label is %d %s, error %v", name, classes, kind, err)
 		}
 		for i, table := range []*dataset.Table{bank, telco} {
-			prepared, err := vertical.PrepareTraining(table, p, i == 0)
+			prepared, err := vertical.PrepareTraining(table, p.Goal(), i == 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestBinsAreAsManyAsTheContractStates(t *testing.T) {
 			if name == "bank" {
 				label = "default"
 			}
-			prepared, err := vertical.PrepareTraining(read(t, r, label), p.EdgesAt(name == "bank"), name == "bank")
+			prepared, err := vertical.PrepareTraining(read(t, r, label), p.Goal().At(name == "bank"), name == "bank")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +337,7 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 	}
 	job := training(0, nil).Job
 	job.Rows = "common"
-	c, err := Sketch(job, schemas, 0.5)
+	c, err := Sketch(registry.List{}, job, schemas, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +356,8 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 		t.Errorf("tables %+v, error %v", made, err)
 	}
 	delete(schemas, "bank")
-	if _, err := Sketch(job, schemas, 0.5); err == nil || !strings.Contains(err.Error(), "no schema of bank, who holds") {
+	_, err = Sketch(registry.List{}, job, schemas, 0.5)
+	if err == nil || !strings.Contains(err.Error(), "no schema of bank, who holds") {
 		t.Errorf("without the label holder's schema: error %v", err)
 	}
 }

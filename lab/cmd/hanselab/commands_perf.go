@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/lab/chaos"
 	"github.com/hanse-project/hanse/lab/features"
@@ -20,7 +22,6 @@ import (
 	"github.com/hanse-project/hanse/lab/sets"
 	"github.com/hanse-project/hanse/secagg/cohort"
 	"github.com/hanse-project/hanse/secagg/psi"
-	"github.com/urfave/cli/v2"
 )
 
 // linkCommand compares masked sums with bare streams.

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/perf/record"
-	"go.uber.org/goleak"
 )
 
 func TestRecordComparesThreeWaysToTrain(t *testing.T) {

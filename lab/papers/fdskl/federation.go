@@ -87,7 +87,7 @@ func (l *Lab) federation(ctx context.Context, r *rows, p fdskl.Params) (run Fede
 func trainParty(
 	ctx context.Context, n *network, s *protocol.Session, r *rows, p fdskl.Params, i int, dir string,
 ) (*fdskl.Model, joint.Network, error) {
-	prepared, err := vertical.PrepareTraining(r.data.Train[i], p, i == 0)
+	prepared, err := vertical.PrepareTraining(r.data.Train[i], p.Goal(), i == 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +123,7 @@ func scoreParty(ctx context.Context, net joint.Network, r *rows, m *fdskl.Model,
 	var scores []float64
 	test := r.data.Test[i]
 	for lo := 0; lo < test.Rows(); lo += joint.ScoreRows {
-		rows, err := vertical.PrepareScoring(test.Slice(lo, min(lo+joint.ScoreRows, test.Rows())), m)
+		rows, err := vertical.PrepareScoring(test.Slice(lo, min(lo+joint.ScoreRows, test.Rows())), m.Model())
 		if err != nil {
 			return nil, err
 		}

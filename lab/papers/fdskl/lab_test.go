@@ -39,13 +39,9 @@ func ring(t *testing.T, count int) sets.Benchmark {
 		}
 		fmt.Fprintf(w, "%+d%s\n", label, row)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	path := filepath.Join(t.TempDir(), "ring.gz")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, b.Bytes(), 0o600))
 	return sets.Benchmark{Name: "ring", Files: []string{path}, Scale: "minmax", Loss: "smooth-hinge",
 		Features: 256, Sigma: 0.7,
 		Lambda: 1e-5}
@@ -64,13 +60,9 @@ func small(t *testing.T) *Lab {
 func TestFigures3And6(t *testing.T) {
 	s, l := ring(t, 600), small(t)
 	steps, err := l.Tune(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f, err := l.Figure6(t.Context(), s, steps, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f.Rows != 450 || len(f.Trials) != 7 || f.Steps.Constant == 0 || f.Steps.Gamma == 0 {
 		t.Fatalf("got %+v", f)
 	}
@@ -90,9 +82,7 @@ func TestFigures3And6(t *testing.T) {
 		}
 	}
 	curves, err := l.Figure3(t.Context(), s, steps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range curves.Curves {
 		first, last := c.Points[0], c.Points[len(c.Points)-1]
 		if !(last.Error < 0.3) || first.Size >= last.Size || !(last.CPUSeconds > 0) {
@@ -106,9 +96,7 @@ func TestFigure5StopsAtTheMemory(t *testing.T) {
 	s, l := ring(t, 600), small(t)
 	l.Memory = rivals.MatrixBytes(300)
 	g, err := l.Figure5(t.Context(), s, []int{100, 300, 5000}, Steps{Width: 1, Constant: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var sizes [3][]int
 	for k, c := range g.Curves {
 		for _, at := range c.Points {
@@ -126,21 +114,13 @@ func TestFigure5StopsAtTheMemory(t *testing.T) {
 		return
 	}
 	r, err := readRows(s, 1000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	few, err := r.head(300, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ours, _, err := l.ppsvmv(t.Context(), few)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	theirs, err := l.libsvm(t.Context(), few)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if math.Abs(ours.Error-theirs.Error) > 0.01 {
 		t.Errorf("PP-SVMV's error is %v, LIBSVM's %v", ours.Error, theirs.Error)
 	}
@@ -149,15 +129,11 @@ func TestFigure5StopsAtTheMemory(t *testing.T) {
 // TestMaskedSumsAreTheSums of the parties' vectors.
 func TestMaskedSumsAreTheSums(t *testing.T) {
 	n, err := openMemory(3, Wire{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer n.close()
 	for range 2 { // the second sum is of the same session
 		total, err := n.masked(t.Context(), [][]float64{{1, -2.5}, {3, 0.25}, {-7, 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !slices.Equal(total, []float64{-3, -1.25}) {
 			t.Errorf("the total is %v", total)
 		}
@@ -171,9 +147,7 @@ func TestShapesOnLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const words, q, speed = 1 << 14, 8, 1 << 20 // a vector takes an eighth of a second
 		n, err := openMemory(q, Wire{BytesPerSecond: speed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer n.close()
 		addends := make([][]float64, q)
 		for i := range addends {
@@ -181,9 +155,7 @@ func TestShapesOnLines(t *testing.T) {
 		}
 		for chunk, want := range map[int][3]float64{8 * words: {3, 7, 7}, words / 8: {3, 7, 1.1}} {
 			got, err := n.shapes(t.Context(), addends, Shape{Chunk: chunk}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for k, name := range []string{"tree", "star", "ring"} {
 				if vectors := got[k] * speed / (8 * words); math.Abs(vectors-want[k]) > 0.15*want[k] {
 					t.Errorf("frames of %d bytes, %s: %.2f vectors' time, want about %v", chunk, name, vectors,
@@ -216,9 +188,7 @@ func TestLinesDelay(t *testing.T) {
 // TestFigure4 sums over TLS and over lines; every total is checked as it is made.
 func TestFigure4(t *testing.T) {
 	f, err := small(t).Figure4(t.Context(), ring(t, 200), 60, []int{3, 5}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if f.Bytes != 8*60*61/2 || len(f.Shapes) != 3 {
 		t.Fatalf("got %+v", f)
 	}
@@ -240,9 +210,7 @@ func TestFigure4(t *testing.T) {
 // TestTheTheoremHolds: no mean over runs is above Theorem 4's bound.
 func TestTheTheoremHolds(t *testing.T) {
 	b, err := small(t).Theorem4(t.Context(), ring(t, 100), 60, 5, 128)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, run := range b.All {
 		for _, at := range run.Points {
 			if !(at.Measured > 0 && at.Measured <= at.Bound) {
@@ -259,19 +227,13 @@ func TestTheTheoremHolds(t *testing.T) {
 func TestMinimum(t *testing.T) {
 	const lambda = 0.02
 	r, err := readRows(ring(t, 80), 1000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	labels := r.split.TrainLabels
 	best, norm, err := minimum(t.Context(), r.train, labels, 0.7, lambda)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	only := func(_ context.Context, addends [][]float64) ([]float64, error) { return addends[0], nil }
 	k, err := rivals.PPSVMV(t.Context(), []*rivals.Rows{r.train}, 0.7, 1<<20, only)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pull := make([]float64, len(labels))
 	for j, y := range labels {
 		pull[j] = y / (1 + math.Exp(y*best[j])) / (float64(len(labels)) * lambda)
@@ -296,17 +258,11 @@ func TestMinimum(t *testing.T) {
 func TestTable4(t *testing.T) {
 	s, l := ring(t, 600), small(t)
 	table, err := l.Table4(t.Context(), s, Steps{Width: 1, Constant: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := readRows(s, 1000, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fixed, err := l.fixed(t.Context(), r, s.Features, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !(table.Fixed.Error < 0.25) || !(fixed.Error < 0.25) || !(table.Own.Error < 0.35) ||
 		!(table.Trees.Error < 0.3) {
 		t.Errorf("got %+v; one process has %v", table, fixed.Error)
@@ -323,5 +279,13 @@ func TestCancel(t *testing.T) {
 	cancel()
 	if _, err := small(t).Tune(ctx, ring(t, 200)); err == nil {
 		t.Error("it went on")
+	}
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

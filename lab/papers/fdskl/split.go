@@ -19,7 +19,7 @@ type split struct {
 func prepareSplit(train, test []*dataset.Table, p fdskl.Params) (*split, error) {
 	s := &split{}
 	for i, t := range train {
-		prepared, err := vertical.PrepareTraining(t, p, i == 0)
+		prepared, err := vertical.PrepareTraining(t, p.Goal(), i == 0)
 		if err != nil {
 			return nil, err
 		}
@@ -27,7 +27,7 @@ func prepareSplit(train, test []*dataset.Table, p fdskl.Params) (*split, error) 
 			s.TrainLabels = prepared.Labels.Values
 		}
 		part := &fdskl.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser}
-		scored, err := vertical.PrepareScoring(test[i], part)
+		scored, err := vertical.PrepareScoring(test[i], part.Model())
 		if err != nil {
 			return nil, err
 		}

@@ -33,9 +33,7 @@ func TestSetTable(t *testing.T) {
 		summarise(bare, []*lab.Trained{short}, nil),
 	}
 	var b strings.Builder
-	if err := setTable(sets).Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, setTable(sets).Write(&b))
 	if b.String() != wantSets {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), wantSets)
 	}
@@ -45,9 +43,7 @@ func TestPanelTable(t *testing.T) {
 	p := panel{Size: "parties", Curves: []curve{{"square", []point{{Size: 3, Seconds: 0.5}, {Size: 4, Seconds: 12}},
 		0.5, 1}}}
 	var b strings.Builder
-	if err := panelTable(p).Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, panelTable(p).Write(&b))
 	const want = `| parties |    3 |     4 | exponent | of bytes |
 |---------|-----:|------:|---------:|---------:|
 | square  | 0.50 | 12.00 |     0.50 |     1.00 |

@@ -34,7 +34,7 @@ func newRecordJob(s *sets.Benchmark, d *trial.Data, ids []keys.ID) (*recordJob, 
 	}
 	var facts []contract.Facts
 	for i, name := range d.Names {
-		prepared, err := vertical.PrepareTraining(d.Train[i], j.params, i == 0)
+		prepared, err := vertical.PrepareTraining(d.Train[i], j.params.Goal(), i == 0)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

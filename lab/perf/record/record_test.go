@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/lab/labtest"
 	"github.com/hanse-project/hanse/lab/sets"
 	"github.com/hanse-project/hanse/protocol/contract"
-	"go.uber.org/goleak"
 )
 
 // tinyRecordSet writes a small set and returns how it is trained on.

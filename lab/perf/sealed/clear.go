@@ -41,7 +41,7 @@ type openModel struct {
 func openFeatures(models []*fdskl.Model, tables []*dataset.Table) (*mat.Dense, error) {
 	var parts []*kernel.Matrix
 	for i, t := range tables {
-		rows, err := vertical.PrepareScoring(t, models[i])
+		rows, err := vertical.PrepareScoring(t, models[i].Model())
 		if err != nil {
 			return nil, err
 		}

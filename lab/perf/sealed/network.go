@@ -11,6 +11,7 @@ import (
 	"github.com/hanse-project/hanse/internal/localnet"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/internal/trial"
 	"github.com/hanse-project/hanse/lab"
@@ -177,11 +178,11 @@ func (r *ranJob) account(report *jobs.Report) {
 func (n *nodeNetwork) models(contract string) ([]*fdskl.Model, error) {
 	var list []*fdskl.Model
 	for _, name := range n.Names {
-		m, err := node.ReadModel(n.JobFolder(name, contract))
+		m, err := node.ReadModel(registry.List{}, n.JobFolder(name, contract))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		list = append(list, m)
+		list = append(list, fdskl.Of(m))
 	}
 	return list, nil
 }

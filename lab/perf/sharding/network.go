@@ -18,11 +18,15 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/internal/jobs/columns"
 	"github.com/hanse-project/hanse/internal/localnet"
 	"github.com/hanse-project/hanse/internal/node"
+	"github.com/hanse-project/hanse/internal/node/job"
 	"github.com/hanse-project/hanse/internal/shards"
 	"github.com/hanse-project/hanse/internal/trial"
+	"github.com/hanse-project/hanse/internal/vault"
 	"github.com/hanse-project/hanse/lab"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -91,10 +95,11 @@ func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 		return nil, err
 	}
 	r.Task = trains
-	m, err := node.ReadModel(f.JobFolder(f.Names[0], training))
+	part, err := node.ReadModel(registry.List{}, f.JobFolder(f.Names[0], training))
 	if err != nil {
 		return nil, err
 	}
+	m := fdskl.Of(part)
 	if f.first == "" {
 		f.first, f.model = training, m
 	}
@@ -233,12 +238,33 @@ func (f *federation) agree(ctx context.Context, hash string) error {
 		return err
 	}
 	for _, name := range f.Names {
-		if err := errors.Join(node.SamePhase(f.JobFolder(name, f.first), f.JobFolder(name, hash)),
+		if err := errors.Join(samePhase(f.JobFolder(name, f.first), f.JobFolder(name, hash)),
 			os.RemoveAll(filepath.Join(f.NodeDir(name), "parts"))); err != nil {
 			return err
 		}
 	}
 	return f.restart(ctx)
+}
+
+// samePhase gives a training whose session was stopped the phase of another of the same party, and takes back what that
+// session had come to, so that both come to the same model. The arguments are the jobs' folders.
+func samePhase(from, to string) error {
+	var vaults [2]*vault.Vault
+	for i, folder := range []string{from, to} {
+		h, err := job.HashOf(folder)
+		if err != nil {
+			return err
+		}
+		if vaults[i], err = vault.Open(folder, vault.Options{Owner: h}); err != nil {
+			return err
+		}
+		defer vaults[i].Close()
+	}
+	seed, err := fdskl.PhaseOf(vaults[0])
+	if err == nil {
+		err = vaults[1].Save(fdskl.PhaseFile, seed[:])
+	}
+	return errors.Join(err, columns.Clean(vaults[1]))
 }
 
 // work runs a party's workers, the first shards first.

@@ -7,10 +7,11 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol"
 	"github.com/hanse-project/hanse/secagg/cohort"
-	"pgregory.net/rapid"
 )
 
 func TestAWrongTotalIsNoticed(t *testing.T) {

@@ -1,4 +1,4 @@
-package columns
+package sealed
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ func TestTrainingsOfAnotherVersionAreRefused(t *testing.T) {
 	}{{"square", "bound", false}, {"logistic", "progress", false}, {"logistic", "bound", true},
 		{"logistic", "scores", true}, {"square", "scores", true}} {
 		signed := &contract.Contract{Job: &contract.Job{Name: "credit"}, Openings: []contract.Opening{{Kind: c.opens}}}
-		err := ofThisVersion(signed, fdskl.Params{Loss: c.loss})
+		err := (&training{params: fdskl.Params{Loss: c.loss}}).ofThisVersion(signed)
 		const want = `job "credit" is of an earlier version`
 		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("loss %s, which opens %s: error is %v, want the contract refused by name: %t", c.loss, c.opens, err,

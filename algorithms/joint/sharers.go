@@ -1,26 +1,24 @@
-package columns
+package joint
 
 import (
 	"strings"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
+// RoleHelper is the role of a party that holds shares and no data.
+const RoleHelper = "helper"
+
 // Sharers are the parties of a sealed job that hold shares.
 type Sharers struct{ Holder, Keeper, Helper string }
 
-// SharersOf reads from a contract who holds shares: a training says it in its parameters. A prediction says it nowhere
-// else than in its operations: the messages of the first truncation go from the label holder to the keeper, and from
-// the helper to the keeper.
-func SharersOf(c *contract.Contract) Sharers {
-	var s Sharers
-	if c.Job.Task == contract.TaskTrain {
-		if p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties); err == nil {
-			return Sharers{Holder: p.Active[0], Keeper: p.Keeper, Helper: p.Helper}
-		}
-	}
+// Sharers returns who holds shares in a training.
+func (g *Goal) Sharers() Sharers { return Sharers{g.Active[0], g.Keeper, g.Helper} }
+
+// SharersByMessages reads from a contract who holds shares: the messages of the first truncation go from the label
+// holder to the keeper, and from the helper to the keeper. A prediction says it nowhere else. Empty: nobody.
+func SharersByMessages(c *contract.Contract) (s Sharers) {
 	for i := range c.Operations {
 		switch o := &c.Operations[i]; {
 		case o.Collective != contract.CollectiveDirect:

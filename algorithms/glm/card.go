@@ -1,18 +1,16 @@
-package ownmodel
+package glm
 
 import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
-	"github.com/hanse-project/hanse/internal/terminal"
-	"github.com/hanse-project/hanse/internal/wording"
 )
 
 // CardRow is a bin of a scorecard as one party knows it.
@@ -52,14 +50,16 @@ type Card struct {
 	Rows  []CardRow `json:"bins"`
 
 	NotConverged string `json:"not_converged,omitempty"` // why points did not open, where the training says so
+	Opened       bool   `json:"-"`                       // that points opened to this party
 }
 
 // CardOf reads a scorecard from a party's part of the model.
-func CardOf(m *fdskl.Model, self string) (*Card, error) {
-	if !m.Params.Binned() {
+func CardOf(part joint.Part, self string) (*Card, error) {
+	m := fdskl.Of(part)
+	if m == nil || !m.Params.Binned() {
 		return nil, fmt.Errorf("the model is one of a kernel and has no bins: scorecards are of jobs with algorithm \"glm\"")
 	}
-	c := &Card{Label: m.Params.Label, Class: m.Event(), NotConverged: m.NotConverged()}
+	c := &Card{Opened: m.Points != nil, Label: m.Params.Label, Class: part.Model().Event(), NotConverged: m.NotConverged()}
 	if m.Points != nil {
 		c.Base = turned(m, m.Points.Base)
 	}
@@ -121,57 +121,6 @@ func nameBins(rows []CardRow, n *kernel.Normaliser) {
 			}
 		}
 	}
-}
-
-// Widths of a scorecard's cells on a terminal of 80 columns.
-const (
-	cardColumn = 24
-	cardBin    = 28
-)
-
-// Write prints a scorecard for people.
-func (c *Card) Write(w io.Writer) error {
-	t := wording.NewTable(w, "")
-	tested, _ := c.Unsure()
-	row := func(cells ...string) {
-		if tested == 0 {
-			cells = cells[:len(cells)-1]
-		}
-		t.Row(cells...)
-	}
-	row("party", "column", "bin", "points", "z")
-	if c.Base != nil {
-		row("", "(base)", "every row", signed(c.Base), "")
-	}
-	for _, r := range c.Rows {
-		bin := r.Bin
-		if r.Column == "" {
-			bin = fmt.Sprintf("bin %d", r.Number)
-		}
-		z := "-"
-		if r.Z != nil {
-			z = fmt.Sprintf("%+.1f", *r.Z)
-		}
-		row(r.Party, clipped(r.Column, cardColumn), clipped(bin, cardBin), signed(r.Points), z)
-	}
-	return t.Flush()
-}
-
-// signed writes points, "-" for those that are not known.
-func signed(points *int64) string {
-	if points == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%+d", *points)
-}
-
-// clipped is a text that prints, of at most so many characters.
-func clipped(s string, most int) string {
-	r := []rune(terminal.Printable(s))
-	if len(r) > most {
-		r = append(r[:most-1], '…')
-	}
-	return string(r)
 }
 
 // CSV renders a scorecard as a table: one line for each bin, and one of party "" for the base.

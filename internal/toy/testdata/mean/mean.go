@@ -1,7 +1,7 @@
-// Package toy has an algorithm over clients' streams that the program does not know: the mean of all clients' labels.
-// Its test adds it to the list of a federation's nodes, and takes it from a proposal to an audit. Who adds an algorithm
+// Package mean has an algorithm over clients' streams that the program does not know: the mean of all clients' labels.
+// Tests add it to the list of a federation's nodes, and to the list of the program. Who adds an algorithm over clients
 // finds here all that one needs.
-package toy
+package mean
 
 import (
 	"context"
@@ -20,8 +20,8 @@ const (
 	kindLabels = "labels" // the sum of one label of each client
 )
 
-// algorithm is the mean, as nodes and auditors know it.
-func algorithm() *federated.Algorithm {
+// Algorithm is the mean, as nodes and auditors know it.
+func Algorithm() *federated.Algorithm {
 	return &federated.Algorithm{
 		Name: "mean", Private: "the mean is",
 		Read: func(j *contract.Job, _ int) (federated.Job, error) {
