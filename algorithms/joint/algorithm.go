@@ -37,8 +37,9 @@ type Training interface {
 	// Outline describes a session of the job, its own or that of a shard. facts are those of the parties, in the job's
 	// order.
 	Outline(facts []contract.Facts, shard *contract.Shard) (Outline, error)
-	// Train is a party's part of a session. own is what it brings, nil where that is nothing. Scores are those of the
-	// model for the rows that it was trained on, as the solver sees them, where the party has them anyway.
+	// Train is a party's part of a session. own is what it brings, nil where that is nothing. scores are those of the
+	// model for the rows that it was trained on, row-major [rows][Goal.Scores], as the solver sees them, where the party
+	// has them anyway; else nil.
 	Train(ctx context.Context, s *Session, own *Table) (p Part, scores []float64, err error)
 }
 

@@ -35,7 +35,6 @@ func (c *ClassName) UnmarshalTOML(value any) error {
 	return nil
 }
 
-// UnmarshalTOML reads a text, a number or a truth value.
 // Is reports whether the class is what a label calls so: the same text, or the same number however written.
 func (c ClassName) Is(name string) bool {
 	if string(c) == name {
@@ -64,7 +63,7 @@ type Labels struct {
 
 // Goal is what a training learns.
 type Goal struct {
-	Active   []string  // the parties that hold labels, in the order in which they lead
+	Active   []string  // the parties that hold labels, one at least, in the order in which they lead
 	Label    string    // the label's column at these
 	Target   string    // Classification or Regression
 	Classes  int       // how many classes the target has; 0: two, or none of a regression

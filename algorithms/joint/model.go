@@ -46,7 +46,7 @@ type Model struct {
 
 	Features     int     // that scores are made of
 	Sigma        float64 // the kernel's width
-	Lambda       float64 // the regulariser; 0 where this party does not know it
+	Lambda       float64 // the regulariser that the training chose; 0: the job says it, or this party does not know it
 	Objective    float64 // NaN where this party does not know it
 	TrainError   float64 // share of wrong labels, or RMSE; NaN where this party does not know it
 	Iterations   int

@@ -21,16 +21,19 @@ type Disclosure struct {
 // Opened, Scratch nor Shards.
 type Session struct {
 	Contract *contract.Contract
-	Self     int           // the party's place in it
-	Owner    keys.ID       // the party's key
-	Number   uint32        // which execution of the contract this is
-	Network  Network       // of a masked or published job, else nil
-	Sealed   SealedNetwork // of a sealed job, else nil
-	Vault    Vault
-	Workers  int                            // goroutines for arithmetic; 0 means all cores
-	Report   func(Progress)                 // hears how far the party is
-	Opened   func(kind string, count int64) // hears what it has learned
-	// Scratch makes a file of about so many bytes, or says why it does not fit. It is called once at most.
+	Self     int            // the party's place in it
+	Network  Network        // of a masked or published job, else nil
+	Sealed   SealedNetwork  // of a sealed job, else nil
+	Workers  int            // goroutines for arithmetic; 0 means all cores
+	Report   func(Progress) // hears how far the party is; may be nil
+
+	// What follows is zero at a worker, in the session of a shard.
+
+	Owner  keys.ID // the party's key
+	Number uint32  // which execution of the contract this is
+	Vault  Vault
+	Opened func(kind string, count int64) // hears what the party has learned
+	// Scratch makes a file of about so many bytes, or says why it does not fit. It is called once at most, in sealed jobs.
 	Scratch func(bytes int64) (Scratch, error)
 	// Shards has workers do something with the rows of each shard; nil: the job has no shards.
 	Shards func(ctx context.Context, w ShardWork) error
@@ -67,7 +70,7 @@ type Scoring struct {
 	Asked  func(number int) []bool
 	Record func(number int) error
 
-	// Rows and IDs are this party's own of all rows, for a job in shards.
+	// Rows and IDs are this party's own of all rows, for a job in shards; else nil, and where it has none.
 	Rows *kernel.Matrix
 	IDs  []string
 }
