@@ -27,7 +27,7 @@ type faultyNetwork struct {
 // realBits is what sums of reals keep behind the point.
 const realBits = 36
 
-// SumTurns implements fdskl.Network.
+// SumTurns implements joint.Network.
 func (n *faultyNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	if n.masks == nil {
 		return n.network.SumTurns(ctx, kind, root, v)
@@ -56,7 +56,7 @@ func (n *faultyNetwork) SumTurns(ctx context.Context, kind string, root int, v [
 	})
 }
 
-// SumReals implements fdskl.Network.
+// SumReals implements joint.Network.
 func (n *faultyNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	if n.masks == nil {
 		return n.network.SumReals(ctx, kind, root, v)

@@ -288,7 +288,7 @@ type paddedNetwork struct {
 	pads    func(rss.Source) rss.Source
 }
 
-// BeginPadded implements sealed.Network.
+// BeginPadded implements joint.SealedNetwork.
 func (n *paddedNetwork) BeginPadded(
 	ctx context.Context, kind string, root int, v []uint16,
 ) (end func(context.Context) error, err error) {
@@ -298,12 +298,12 @@ func (n *paddedNetwork) BeginPadded(
 	return n.sums.BeginPadded(ctx, kind, root, v)
 }
 
-// Ask implements sealed.Network.
+// Ask implements joint.SealedNetwork.
 func (n *paddedNetwork) Ask(ctx context.Context, root int, kind string, count, number int) error {
 	return n.session.Ask(ctx, root, kind, count, number)
 }
 
-// SumPacked implements sealed.Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *paddedNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if err := n.step(); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (n *paddedNetwork) SumPacked(ctx context.Context, kind string, root, bits i
 	return n.sums.SumPacked(ctx, kind, root, bits, v)
 }
 
-// Three implements sealed.Network.
+// Three implements joint.SealedNetwork.
 func (n *paddedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	role := rss.Outside
 	var with [rss.Roles]rss.Derive

@@ -34,7 +34,7 @@ func (n *viewedNetwork) sum(root int, words []uint64) {
 // begunAndEnded ends what was over when it began.
 func begunAndEnded(context.Context) error { return nil }
 
-// BeginPadded implements sealed.Network. The keeper's addend has r in it, which is taken off for own.
+// BeginPadded implements joint.SealedNetwork. The keeper's addend has r in it, which is taken off for own.
 func (n *viewedNetwork) BeginPadded(
 	_ context.Context, _ string, root int, turns []uint16,
 ) (func(context.Context) error, error) {
@@ -58,16 +58,16 @@ func (n *viewedNetwork) BeginPadded(
 	return begunAndEnded, nil
 }
 
-// Ask implements sealed.Network.
+// Ask implements joint.SealedNetwork.
 func (n *viewedNetwork) Ask(context.Context, int, string, int, int) error { return nil }
 
-// SumPacked implements sealed.Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *viewedNetwork) SumPacked(_ context.Context, _ string, root, _ int, words []uint64) error {
 	n.sum(root, words)
 	return nil
 }
 
-// Broadcast implements sealed.Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *viewedNetwork) Broadcast(_ context.Context, _ string, root int, data []byte, _ int) ([]byte, error) {
 	if n.self == root {
 		for i := range viewedAll {
@@ -88,10 +88,10 @@ func (n *viewedNetwork) Broadcast(_ context.Context, _ string, root int, data []
 	return got, nil
 }
 
-// Confirm implements sealed.Network: nobody changes a broadcast.
+// Confirm implements joint.SealedNetwork: nobody changes a broadcast.
 func (n *viewedNetwork) Confirm(context.Context) error { return nil }
 
-// Three implements sealed.Network.
+// Three implements joint.SealedNetwork.
 func (n *viewedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	if n.self == viewedOutside {
 		return rss.New(rss.Outside, n, nil, 1), nil

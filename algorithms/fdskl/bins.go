@@ -18,7 +18,7 @@ type BinParams struct {
 	Bins int `toml:"bins,omitzero" cbor:",omitempty"`
 	// MinCell is the fewest training rows of a bin, default 20: an owner merges smaller ones before it shares anything.
 	MinCell int `toml:"min_cell,omitzero" cbor:",omitempty"`
-	// Edges are edges of bins by column of the proposer's, in place of quantiles; see EdgesAt.
+	// Edges are edges of bins by column of the proposer's, in place of quantiles; see joint.Goal.At.
 	Edges map[string][]float64 `toml:"edges,omitempty" cbor:",omitempty"`
 	// Points says who learns the points of bins: "" nobody, "owners" each those of its own, a party's name that party all.
 	Points string `toml:"points,omitempty" cbor:",omitempty"`

@@ -27,7 +27,7 @@ type ShardScoring struct {
 	Report   func(joint.Progress)           // may be nil
 	Opened   func(kind string, count int64) // may be nil; see Party
 
-	batch int // rows that are scored at a time; 0: ScoreRows
+	batch int // rows that are scored at a time; 0: joint.ScoreRows
 }
 
 // ScoreShard scores a shard's rows as a prediction does: their angles open to the active parties, and the scores to the

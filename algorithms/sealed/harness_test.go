@@ -98,7 +98,7 @@ func (n *sessionNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	return rss.Join(n.Session, parties, 2)
 }
 
-// vaultInMemory is a fdskl.Vault in memory.
+// vaultInMemory is a joint.Vault in memory.
 type vaultInMemory struct {
 	mu     sync.Mutex
 	files  map[string][]byte
@@ -117,14 +117,14 @@ type vaultInMemory struct {
 // newVault returns an empty one.
 func newVault() *vaultInMemory { return &vaultInMemory{files: make(map[string][]byte)} }
 
-// Load implements fdskl.Vault.
+// Load implements joint.Vault.
 func (m *vaultInMemory) Load(name string) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]byte(nil), m.files[name]...), nil
 }
 
-// Save implements fdskl.Vault.
+// Save implements joint.Vault.
 func (m *vaultInMemory) Save(name string, data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,17 +138,17 @@ func (m *vaultInMemory) Save(name string, data []byte) error {
 	return nil
 }
 
-// Append implements fdskl.Vault: sealed parties keep no logs.
+// Append implements joint.Vault: sealed parties keep no logs.
 func (m *vaultInMemory) Append(string, []byte) error {
 	return errors.New("a sealed party appends nothing")
 }
 
-// Records implements fdskl.Vault.
+// Records implements joint.Vault.
 func (m *vaultInMemory) Records(string, int, func([]byte) error) (int, error) {
 	return 0, errors.New("a sealed party keeps no records")
 }
 
-// Remove implements fdskl.Vault.
+// Remove implements joint.Vault.
 func (m *vaultInMemory) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

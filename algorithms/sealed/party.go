@@ -67,7 +67,7 @@ func rolesOf(p fdskl.Params, names []string, self int) roles {
 // broadcast, and nothing else.
 type network struct{ joint.SealedNetwork }
 
-// SumReals implements fdskl.Summer for numbers that are not negative: what is too large for the width counts as the
+// SumReals implements joint.Summer for numbers that are not negative: what is too large for the width counts as the
 // largest.
 func (n network) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	words := make([]uint64, len(v))
@@ -83,8 +83,8 @@ func (n network) SumReals(ctx context.Context, kind string, root int, v []float6
 	return nil
 }
 
-// SumTurns implements fdskl.Summer: sealed jobs open no angles.
+// SumTurns implements joint.Summer: sealed jobs open no angles.
 func (network) SumTurns(context.Context, string, int, []uint16) error { return errOpen }
 
-// SumTree implements fdskl.TreeSummer: sealed jobs have no unprotected sums.
+// SumTree implements joint.TreeSummer: sealed jobs have no unprotected sums.
 func (network) SumTree(context.Context, string, int, int, int, []float64) error { return errOpen }

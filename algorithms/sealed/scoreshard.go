@@ -54,7 +54,7 @@ type ShardScoring struct {
 	Workers  int                  // goroutines for local arithmetic, 0 for all cores
 	Report   func(joint.Progress) // may be nil
 
-	batch int // rows that are scored at a time; 0: fdskl.ScoreRows
+	batch int // rows that are scored at a time; 0: joint.ScoreRows
 }
 
 // ScoreShard makes this party's part of the rounded scores of a shard's rows, their dithers included. Nothing opens:

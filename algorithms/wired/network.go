@@ -14,7 +14,7 @@ import (
 )
 
 // realBits is the precision of sums of reals: 2^-36, which leaves room for 128 addends of
-// fdskl.RealBound.
+// joint.RealBound.
 const realBits = 36
 
 // announcer is a session whose broadcasts have the class that the contract gives them.
@@ -23,7 +23,7 @@ type announcer struct {
 	contract *contract.Contract
 }
 
-// Broadcast implements fdskl.Broadcaster.
+// Broadcast implements joint.Broadcaster.
 func (a announcer) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	return a.Session.Broadcast(ctx, kind, a.contract.ClassOf(kind), root, data, limit)
 }
@@ -82,17 +82,17 @@ func maskedSums(s *protocol.Session, c *contract.Contract) (*secagg.Masked, erro
 	return secagg.NewMasked(s, ids, topology)
 }
 
-// SumTurns implements fdskl.Summer.
+// SumTurns implements joint.Summer.
 func (n *protectedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	return n.sums.SumTurns(ctx, kind, root, v)
 }
 
-// SumReals implements fdskl.Summer.
+// SumReals implements joint.Summer.
 func (n *protectedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	return n.sums.SumFixed(ctx, kind, root, realSums(), v)
 }
 
-// SumTree implements fdskl.TreeSummer: masked jobs have no unprotected sums.
+// SumTree implements joint.TreeSummer: masked jobs have no unprotected sums.
 func (n *protectedNetwork) SumTree(context.Context, string, int, int, int, []float64) error {
 	return errors.New("an unprotected sum in a masked job")
 }
@@ -104,17 +104,17 @@ type publishedNetwork struct {
 	opened   func(kind string, count int64)
 }
 
-// SumTurns implements fdskl.Summer: the published protocol knows no turns.
+// SumTurns implements joint.Summer: the published protocol knows no turns.
 func (n *publishedNetwork) SumTurns(context.Context, string, int, []uint16) error {
 	return errors.New("a sum of turns in a published job")
 }
 
-// SumReals implements fdskl.Summer along T0.
+// SumReals implements joint.Summer along T0.
 func (n *publishedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	return secagg.SumPublished(ctx, n.Session, kind, contract.PlanFor(n.topology, n.Parties(), root), v)
 }
 
-// SumTree implements fdskl.TreeSummer.
+// SumTree implements joint.TreeSummer.
 func (n *publishedNetwork) SumTree(ctx context.Context, kind string, tree, root, excluded int, v []float64) error {
 	t1, t2, err := contract.PublishedTrees(n.Parties(), root, excluded)
 	if err != nil {
@@ -143,19 +143,19 @@ func NewSealedNetwork(s *protocol.Session, c *contract.Contract, workers int) (*
 	return &SealedNetwork{announcer: announcer{s, c}, masked: masked, workers: workers}, err
 }
 
-// BeginPadded implements sealed.Network.
+// BeginPadded implements joint.SealedNetwork.
 func (n *SealedNetwork) BeginPadded(
 	ctx context.Context, kind string, root int, v []uint16,
 ) (end func(context.Context) error, err error) {
 	return n.masked.BeginPadded(ctx, kind, root, v)
 }
 
-// SumPacked implements sealed.Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *SealedNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	return n.masked.SumPacked(ctx, kind, root, bits, v)
 }
 
-// Three implements sealed.Network.
+// Three implements joint.SealedNetwork.
 func (n *SealedNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	return rss.Join(n.Session, parties, n.workers)
 }

@@ -19,7 +19,7 @@ type curious struct {
 	heard *[]byte
 }
 
-// Broadcast implements fdskl.Network.
+// Broadcast implements joint.Network.
 func (c curious) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == fdskl.KindTarget {
 		*c.heard = bytes.Clone(data)

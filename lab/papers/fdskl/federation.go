@@ -145,22 +145,22 @@ type maskedNetwork struct {
 // reals is how sums of real numbers are encoded.
 var reals = secagg.Fixed{Bits: 36, Bound: joint.RealBound}
 
-// SumTurns implements fdskl.Summer.
+// SumTurns implements joint.Summer.
 func (n maskedNetwork) SumTurns(ctx context.Context, kind string, root int, v []uint16) error {
 	return n.sums.SumTurns(ctx, kind, root, v)
 }
 
-// SumReals implements fdskl.Summer.
+// SumReals implements joint.Summer.
 func (n maskedNetwork) SumReals(ctx context.Context, kind string, root int, v []float64) error {
 	return n.sums.SumFixed(ctx, kind, root, reals, v)
 }
 
-// SumTree implements fdskl.TreeSummer: masked jobs have no such sums.
+// SumTree implements joint.TreeSummer: masked jobs have no such sums.
 func (n maskedNetwork) SumTree(context.Context, string, int, int, int, []float64) error {
 	return errors.New("a masked training has no sums in the clear")
 }
 
-// Broadcast implements fdskl.Broadcaster.
+// Broadcast implements joint.Broadcaster.
 func (n maskedNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	return n.Session.Broadcast(ctx, kind, contract.ClassControl, root, data, limit)
 }
