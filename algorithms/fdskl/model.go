@@ -119,9 +119,6 @@ func (m *Model) Functions() []Coefficients {
 	return []Coefficients{{m.Alpha, m.Intercept}}
 }
 
-// Holds reports whether the party holds coefficients.
-func (m *Model) Holds() bool { return len(m.Functions()[0].Alpha) > 0 }
-
 // Shares is what one of three parties holds of a sealed model: two of the three components of the coefficients of cos
 // and sin, modulo 2^64, function after function, and behind them of the functions' offsets.
 type Shares struct {

@@ -2,7 +2,6 @@ package fdskl
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -146,18 +145,7 @@ func (p Params) Scores() int { return max(1, p.Classes) }
 
 // ClassCount returns how many classes the target has, 0 for a regression.
 func (p Params) ClassCount() int {
-	if p.Target == joint.Regression {
-		return 0
-	}
-	return max(2, p.Classes)
-}
-
-// TargetKind says in words what the label is taken for.
-func (p Params) TargetKind() string {
-	if p.Target == joint.Regression {
-		return "numbers"
-	}
-	return fmt.Sprintf("%d classes", p.ClassCount())
+	return joint.Goal{Target: p.Target, Classes: p.Classes}.ClassCount()
 }
 
 // PublicSeed returns the seed of the job's random features.
