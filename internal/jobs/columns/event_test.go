@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // TestScoresFilesSayWhoseTheyAre reads a file as of the class that its header names, whichever the model takes for the
@@ -119,6 +120,15 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 			t.Errorf("%s: %q chooses %q, turned %v, want %q, %q and %v", c.name, by, m.Event(), m.Turned, c.by, c.event,
 				c.turned)
 		}
+	}
+}
+
+// TestForecastsKnowTheNodesAlgorithms: a job of an algorithm that this node lists is no stranger to its forecast.
+func TestForecastsKnowTheNodesAlgorithms(t *testing.T) {
+	list := registry.List{Columns: []*joint.Algorithm{{Name: "line"}}}
+	known := New(new(jobs.Member), list).Known(&contract.Job{Task: contract.TaskTrain})
+	if got := known.Algorithms.OverColumns(&contract.Job{Algorithm: "line"}).Name; got != "line" {
+		t.Errorf("the forecast knows %q, want line", got)
 	}
 }
 
