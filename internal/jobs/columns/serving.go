@@ -200,8 +200,7 @@ func (s *queues) get(h keys.Hash) *requestQueue {
 }
 
 // ScoreRow asks a serving prediction for one row's score and waits for it; it returns the row as a scores file has it.
-// An
-// empty id ends the prediction. Where final is closed before, the job has ended: then ended is true.
+// An empty id ends the prediction. Where final is closed before, the job has ended: then ended is true.
 func (j *Jobs) ScoreRow(ctx context.Context, h keys.Hash, id string,
 	final <-chan struct{}) (row []string, ended bool, err error) {
 	answer := make(chan scoreAnswer, 1)

@@ -167,13 +167,9 @@ func (t *training) run(ctx context.Context, r *session) (*jobs.Report, error) {
 		own = &joint.Table{Columns: prepared.Columns, Normaliser: prepared.Normaliser, Rows: prepared.Rows,
 			Labels: prepared.Labels, Reading: vertical.ReadingOf(table, t.member.Tables.Options(t.job.Table))}
 	}
-	var labels *joint.Labels
+	_, by := t.chooseEvent(nil)
 	if own != nil {
-		labels = own.Labels
-	}
-	turned, by := t.chooseEvent(labels)
-	if own != nil {
-		own.Turned = turned
+		own.Turned, by = t.chooseEvent(own.Labels)
 	}
 
 	// The part of the model.
