@@ -78,34 +78,61 @@ func SumsOfShards(ctx context.Context, s *joint.Session, rows *kernel.Matrix, le
 	return list, err
 }
 
-// inShards has all rows of a masked prediction scored in shards.
-func (p *prediction) inShards(ctx context.Context, s *joint.Session, o joint.Scoring) (joint.Scorer, error) {
-	model, err := p.model.Encode()
+// ScoresOfShards has all rows of a prediction scored in shards, and returns what this party gets of them, in the order
+// of the rows: of a shard as many numbers as count says, which decode reads. Workers are told the ids of their rows,
+// unless ids is nil.
+func ScoresOfShards[S ~[]T, T any](ctx context.Context, s *joint.Session, o joint.Scoring, m *Model, ids []string,
+	count func(rows int) int, decode func(n int, data []byte) (S, error)) (all S, err error) {
+	model, err := m.Encode()
 	if err != nil {
 		return nil, err
 	}
-	out := &scoresOfShards{each: p.model.Params.Scores()}
-	count := func(at contract.Shard) int {
-		if o.Receiver != s.Self {
-			return 0
-		}
-		return at.Rows * out.each
-	}
-	return out, s.Shards(ctx, joint.ShardWork{Rows: o.Rows, Begun: model,
-		Task: func(contract.Shard) ([]byte, error) {
-			return cbor.Marshal(ShardTask{Model: model, Receiver: o.Receiver})
+	err = s.Shards(ctx, joint.ShardWork{Rows: o.Rows, Begun: model,
+		Task: func(at contract.Shard) ([]byte, error) {
+			t := ShardTask{Model: model, Receiver: o.Receiver}
+			if ids != nil {
+				t.IDs = ids[at.First : at.First+at.Rows]
+			}
+			return cbor.Marshal(t)
 		},
-		Size: func(at contract.Shard) int64 { return VectorsSize(count(at)) },
+		Size: func(at contract.Shard) int64 { return VectorsSize(count(at.Rows)) },
 		Check: func(at contract.Shard, result []byte) error {
-			_, err := DecodeScores(count(at), result)
+			_, err := decode(count(at.Rows), result)
 			return err
 		},
 		Take: func(at contract.Shard, result []byte) error {
-			more, err := DecodeScores(count(at), result)
-			out.scores = append(out.scores, more...)
+			more, err := decode(count(at.Rows), result)
+			all = append(all, more...)
 			return err
 		},
 	})
+	return all, err
+}
+
+// OfOpening returns the n numbers of an opening among all that ScoresOfShards returned, of which a row has each; nil at
+// a party that gets none.
+func OfOpening[S ~[]T, T any](all S, number, each, n int) (S, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	lo := (number - 1) * joint.ScoreRows * each
+	if n < 0 || lo < 0 || lo+n > len(all) {
+		return nil, fmt.Errorf("%d numbers of opening %d, the shards have %d in all", n, number, len(all))
+	}
+	return all[lo : lo+n], nil
+}
+
+// inShards has all rows of a masked prediction scored in shards.
+func (p *prediction) inShards(ctx context.Context, s *joint.Session, o joint.Scoring) (joint.Scorer, error) {
+	each := p.model.Params.Scores()
+	count := func(rows int) int {
+		if o.Receiver != s.Self {
+			return 0
+		}
+		return rows * each
+	}
+	scores, err := ScoresOfShards(ctx, s, o, p.model, nil, count, DecodeScores)
+	return &scoresOfShards{each, scores}, err
 }
 
 // scoresOfShards are the scores that workers have made, of all rows, at the receiver.
@@ -115,14 +142,7 @@ type scoresOfShards struct {
 }
 
 func (s *scoresOfShards) Score(_ context.Context, number, n int, _ *kernel.Matrix, _ []string) ([]float64, error) {
-	if s.scores == nil {
-		return nil, nil
-	}
-	lo := (number - 1) * joint.ScoreRows * s.each
-	if lo < 0 || lo+n*s.each > len(s.scores) {
-		return nil, fmt.Errorf("scores of %d rows of part %d, the shards have %d in all", n, number, len(s.scores))
-	}
-	return s.scores[lo : lo+n*s.each], nil
+	return OfOpening(s.scores, number, s.each, n*s.each)
 }
 
 // Work is a worker's part of a shard's session of a masked job.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
@@ -205,9 +203,15 @@ func (p *prediction) Scorer(ctx context.Context, s *joint.Session, o joint.Scori
 		Session: s.Number, Openings: o.Openings, Singly: o.Singly, Workers: s.Workers, Opened: s.Opened, Asked: o.Asked,
 		Record: o.Record}
 	if s.Shards != nil {
-		var err error
-		if scoring.Words, err = p.words(ctx, s, o); err != nil {
+		params, names := p.model.Params, p.job.Parties
+		words, err := fdskl.ScoresOfShards(ctx, s, o, p.model, o.IDs, func(rows int) int {
+			return CountScoreWords(params, names, rows, names[s.Self])
+		}, DecodeScoreWords)
+		if err != nil {
 			return nil, err
+		}
+		scoring.Words = func(number, n int) (ScoreWords, error) {
+			return fdskl.OfOpening(words, number, params.Scores(), n)
 		}
 	}
 	scorer, err := NewScorer(ctx, scoring)
@@ -219,49 +223,6 @@ type rowScorer struct{ of *Scorer }
 
 func (s rowScorer) Score(ctx context.Context, number, n int, rows *kernel.Matrix, ids []string) ([]float64, error) {
 	return s.of.Score(ctx, number, n, joint.Work{Rows: rows}.Matrices(), ids)
-}
-
-// words has all rows scored in shards, and returns where this party's part of an opening's numbers are.
-func (p *prediction) words(ctx context.Context, s *joint.Session, o joint.Scoring) (
-	func(number, n int) (ScoreWords, error), error,
-) {
-	model, err := p.model.Encode()
-	if err != nil {
-		return nil, err
-	}
-	count := func(at contract.Shard) int {
-		return CountScoreWords(p.model.Params, p.job.Parties, at.Rows, p.job.Parties[s.Self])
-	}
-	var words ScoreWords
-	err = s.Shards(ctx, joint.ShardWork{Rows: o.Rows, Begun: model,
-		Size: func(at contract.Shard) int64 { return fdskl.VectorsSize(count(at)) },
-		Task: func(at contract.Shard) ([]byte, error) {
-			t := fdskl.ShardTask{Model: model, Receiver: o.Receiver}
-			if o.IDs != nil {
-				t.IDs = o.IDs[at.First : at.First+at.Rows]
-			}
-			return cbor.Marshal(t)
-		},
-		Check: func(at contract.Shard, result []byte) error {
-			_, err := DecodeScoreWords(count(at), result)
-			return err
-		},
-		Take: func(at contract.Shard, result []byte) error {
-			more, err := DecodeScoreWords(count(at), result)
-			words = append(words, more...)
-			return err
-		},
-	})
-	return func(number, n int) (ScoreWords, error) {
-		if len(words) == 0 { // outside the three
-			return nil, nil
-		}
-		lo := (number - 1) * joint.ScoreRows * p.model.Params.Scores()
-		if n < 0 || lo < 0 || lo+n > len(words) {
-			return nil, fmt.Errorf("%d numbers of opening %d, the shards have %d in all", n, number, len(words))
-		}
-		return words[lo : lo+n], nil
-	}, err
 }
 
 // Work is a worker's part of a shard's session of a sealed job.
