@@ -81,7 +81,7 @@ func (f *federation) network(s *protocol.Session) (joint.Network, error) {
 	return n, err
 }
 
-// sessionNetwork is a Network over a session; masked is nil in the published mode.
+// sessionNetwork is a joint.Network over a session; masked is nil in the published mode.
 type sessionNetwork struct {
 	session  *protocol.Session
 	topology contract.Topology
@@ -128,7 +128,7 @@ func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, d
 	return n.session.Broadcast(ctx, kind, class, root, data, limit)
 }
 
-// Confirm implements Broadcaster.
+// Confirm implements joint.Broadcaster.
 func (n *sessionNetwork) Confirm(ctx context.Context) error { return n.session.Confirm(ctx) }
 
 // errCut is the failure that failingNetwork makes.

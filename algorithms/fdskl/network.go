@@ -16,19 +16,19 @@ const (
 // computation in the clear runs on it, through the same code as the federation.
 type Solo struct{}
 
-// SumTurns implements Summer.
+// SumTurns implements joint.Summer.
 func (Solo) SumTurns(context.Context, string, int, []uint16) error { return nil }
 
-// SumReals implements Summer.
+// SumReals implements joint.Summer.
 func (Solo) SumReals(context.Context, string, int, []float64) error { return nil }
 
-// SumTree implements TreeSummer.
+// SumTree implements joint.TreeSummer.
 func (Solo) SumTree(context.Context, string, int, int, int, []float64) error { return nil }
 
-// Broadcast implements Broadcaster.
+// Broadcast implements joint.Broadcaster.
 func (Solo) Broadcast(_ context.Context, _ string, _ int, data []byte, _ int) ([]byte, error) {
 	return data, nil
 }
 
-// Confirm implements Broadcaster.
+// Confirm implements joint.Broadcaster.
 func (Solo) Confirm(context.Context) error { return nil }

@@ -79,7 +79,7 @@ type keeper struct {
 	saved [][]byte
 }
 
-// Save implements Vault.
+// Save implements joint.Vault.
 func (k *keeper) Save(name string, data []byte) error {
 	k.saved = append(k.saved, bytes.Clone(data))
 	return k.memory.Save(name, data)

@@ -26,7 +26,7 @@ func note[N uint16 | float64](a *addends, party int, kind string, v []N) {
 	}
 }
 
-// noting is a Network of a party whose addends are noted, and that fails at one operation, or never.
+// noting is a joint.Network of a party whose addends are noted, and that fails at one operation, or never.
 type noting struct {
 	*failingNetwork
 	*addends

@@ -232,7 +232,7 @@ func (c *tracer) solver(ctx context.Context, o *split) error {
 	})
 }
 
-// SumReals implements Summer.
+// SumReals implements joint.Summer.
 func (c *tracer) SumReals(_ context.Context, kind string, root int, v []float64) error {
 	class, encoding := contract.ClassMasked, contract.Fixed64
 	switch c.Privacy {
@@ -244,7 +244,7 @@ func (c *tracer) SumReals(_ context.Context, kind string, root int, v []float64)
 	return c.Sum(kind, root, class, encoding, len(v), true)
 }
 
-// SumTree implements TreeSummer. Of a pair the first sum has the angles, and the second the phases.
+// SumTree implements joint.TreeSummer. Of a pair the first sum has the angles, and the second the phases.
 func (c *tracer) SumTree(_ context.Context, kind string, tree, root, excluded int, v []float64) error {
 	return c.Count(contract.Operation{
 		Kind: kind, Collective: contract.CollectiveSum, Root: c.Parties[root], Tree: int64(tree),
@@ -297,20 +297,20 @@ func blankDescription(p Params) description {
 	return d
 }
 
-// blankVault is a Vault that keeps nothing.
+// blankVault is a joint.Vault that keeps nothing.
 type blankVault struct{}
 
-// Load implements Vault.
+// Load implements joint.Vault.
 func (blankVault) Load(string) ([]byte, error) { return nil, nil }
 
-// Save implements Vault.
+// Save implements joint.Vault.
 func (blankVault) Save(string, []byte) error { return nil }
 
-// Append implements Vault.
+// Append implements joint.Vault.
 func (blankVault) Append(string, []byte) error { return nil }
 
-// Records implements Vault.
+// Records implements joint.Vault.
 func (blankVault) Records(string, int, func([]byte) error) (int, error) { return 0, nil }
 
-// Remove implements Vault.
+// Remove implements joint.Vault.
 func (blankVault) Remove(string) error { return nil }

@@ -7,9 +7,11 @@ import (
 
 // Vault keeps what a killed party needs; package vault implements it on a disk.
 type Vault interface {
-	Load(name string) ([]byte, error) // nil when there is none
-	Save(name string, data []byte) error
+	Load(name string) ([]byte, error)    // nil when there is none
+	Save(name string, data []byte) error // it is on the disk when Save returns
 	Append(name string, record []byte) error
+	// Records passes the first most records of a log, all where most is negative, and drops those behind them. It returns
+	// how many it passed.
 	Records(name string, most int, each func(record []byte) error) (int, error)
 	Remove(name string) error
 }
@@ -41,7 +43,7 @@ func (m *Memory) Append(name string, record []byte) error {
 	return nil
 }
 
-// Records implements Vault: it drops the records behind the first most of them, unless most is negative.
+// Records implements Vault.
 func (m *Memory) Records(name string, most int, each func(record []byte) error) (int, error) {
 	log := m.Logs[name]
 	if most >= 0 && most < len(log) {

@@ -379,13 +379,13 @@ func TestAddingToTheStepsOfAutoIsCaught(t *testing.T) {
 	}
 }
 
-// liar is a Network whose party says another number of a candidate.
+// liar is a joint.SealedNetwork whose party says another number of a candidate.
 type liar struct {
 	joint.SealedNetwork
 	says []byte
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (l *liar) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == kindChoice {
 		data = l.says

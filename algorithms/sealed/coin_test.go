@@ -53,7 +53,7 @@ type coins struct {
 	parts *[]string
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *coins) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == n.kind && root == n.self && n.says != nil {
 		data = n.says(slices.Clone(data))

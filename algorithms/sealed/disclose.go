@@ -150,7 +150,7 @@ func Memory(p fdskl.Params, rows int) int64 {
 	return n + 16*blockBytes
 }
 
-// tracer is a Network without data; see trace.Network.
+// tracer is a joint.SealedNetwork without data; see trace.Network.
 type tracer struct {
 	trace.Network
 	fdskl.Outline

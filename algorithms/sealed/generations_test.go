@@ -25,7 +25,7 @@ type leaver struct {
 
 var errLeft = errors.New("the receiver has what it wanted")
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (l *leaver) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if kind != kindScores {
 		return l.SealedNetwork.SumPacked(ctx, kind, root, bits, v)

@@ -69,31 +69,31 @@ func (f *federation) run(part func(ctx context.Context, i int, n joint.SealedNet
 	})
 }
 
-// sessionNetwork is a Network over a session.
+// sessionNetwork is a joint.SealedNetwork over a session.
 type sessionNetwork struct {
 	*protocol.Session
 	contract *contract.Contract
 	masked   *secagg.Masked
 }
 
-// BeginPadded implements Network.
+// BeginPadded implements joint.SealedNetwork.
 func (n *sessionNetwork) BeginPadded(
 	ctx context.Context, kind string, root int, v []uint16,
 ) (end func(context.Context) error, err error) {
 	return n.masked.BeginPadded(ctx, kind, root, v)
 }
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *sessionNetwork) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	return n.masked.SumPacked(ctx, kind, root, bits, v)
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *sessionNetwork) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	return n.Session.Broadcast(ctx, kind, n.contract.ClassOf(kind), root, data, limit)
 }
 
-// Three implements Network.
+// Three implements joint.SealedNetwork.
 func (n *sessionNetwork) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	return rss.Join(n.Session, parties, 2)
 }
@@ -156,7 +156,7 @@ func (m *vaultInMemory) Remove(name string) error {
 	return nil
 }
 
-// scratch is a Scratch in memory, of one party.
+// scratch is a joint.Scratch in memory, of one party.
 type scratch struct {
 	vault  *vaultInMemory
 	blocks [][]byte
@@ -174,7 +174,7 @@ func (m *vaultInMemory) newScratch(bytes int64) (joint.Scratch, error) {
 	return &scratch{vault: m}, nil
 }
 
-// Append implements Scratch.
+// Append implements joint.Scratch.
 func (s *scratch) Append(block []byte) error {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
@@ -186,7 +186,7 @@ func (s *scratch) Append(block []byte) error {
 	return nil
 }
 
-// Read implements Scratch.
+// Read implements joint.Scratch.
 func (s *scratch) Read(i int) ([]byte, error) {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *scratch) Read(i int) ([]byte, error) {
 	return s.last, nil
 }
 
-// Close implements Scratch.
+// Close implements joint.Scratch.
 func (s *scratch) Close() error {
 	s.vault.mu.Lock()
 	defer s.vault.mu.Unlock()

@@ -148,7 +148,7 @@ func (p *place) sum(ctx context.Context, m message, root int) error {
 	return p.receive(m)
 }
 
-// BeginPadded implements Network.
+// BeginPadded implements joint.SealedNetwork.
 func (p *place) BeginPadded(
 	ctx context.Context, kind string, root int, v []uint16,
 ) (func(context.Context) error, error) {
@@ -166,15 +166,15 @@ func (p *place) BeginPadded(
 // atOnce ends what was over when it began.
 func atOnce(context.Context) error { return nil }
 
-// Ask implements Network: a lab keeps no transcripts.
+// Ask implements joint.SealedNetwork: a lab keeps no transcripts.
 func (p *place) Ask(context.Context, int, string, int, int) error { return nil }
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (p *place) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	return p.sum(ctx, message{way: wayOpening, kind: kind, bits: bits, words: v}, root)
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (p *place) Broadcast(ctx context.Context, kind string, root int, data []byte, _ int) ([]byte, error) {
 	if p.self == root {
 		for i := range p.names {
@@ -198,10 +198,10 @@ func (p *place) Broadcast(ctx context.Context, kind string, root int, data []byt
 	return got.([]byte), p.receive(m)
 }
 
-// Confirm implements Network: nobody in a lab changes a broadcast.
+// Confirm implements joint.SealedNetwork: nobody in a lab changes a broadcast.
 func (p *place) Confirm(context.Context) error { return nil }
 
-// Three implements Network.
+// Three implements joint.SealedNetwork.
 func (p *place) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	role := rss.Role(slices.Index(parties[:], p.self)) // -1 is outside
 	var source rss.Source

@@ -168,7 +168,7 @@ type lyingPace struct {
 	by byte
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *lyingPace) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == kindPace && data != nil {
 		data = []byte{data[0] ^ n.by}

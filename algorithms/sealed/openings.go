@@ -30,12 +30,6 @@ const (
 	kindReady = "ready" // that it holds the words of one
 )
 
-// Vault keeps what a party must not forget; package vault implements it on a disk.
-type Vault interface {
-	Load(name string) ([]byte, error)    // nil when there is none
-	Save(name string, data []byte) error // it is on the disk when Save returns
-}
-
 // series is one kind of openings of a job. They are numbered from 1, and a number opens after those before it.
 type series struct {
 	kind  string // of the sums that open them
@@ -133,7 +127,7 @@ type openings struct {
 	roles
 	names   []string
 	session uint32
-	vault   Vault // at the three
+	vault   joint.Vault // at the three
 	network joint.SealedNetwork
 	list    []*series
 }

@@ -41,7 +41,7 @@ func (w *witness) wrap(_ int, n *sessionNetwork) joint.SealedNetwork {
 	return &witnessed{SealedNetwork: n, session: n.Session, witness: w, self: n.Self()}
 }
 
-// witnessed is a Network that a witness looks at.
+// witnessed is a joint.SealedNetwork that a witness looks at.
 type witnessed struct {
 	joint.SealedNetwork
 	*witness
@@ -50,7 +50,7 @@ type witnessed struct {
 	number  uint32
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	got, err := n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 	if kind == kindReady && err == nil {
@@ -62,13 +62,13 @@ func (n *witnessed) Broadcast(ctx context.Context, kind string, root int, data [
 	return got, err
 }
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *witnessed) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	n.note(n.self, kind, n.number, v)
 	return n.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 }
 
-// Three implements Network.
+// Three implements joint.SealedNetwork.
 func (n *witnessed) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	s, role := n.session, rss.Role(slices.Index(parties[:], n.self))
 	if role == rss.Outside {
@@ -365,14 +365,14 @@ type repeater struct {
 	namer  int                      // who that other party is
 }
 
-// lyingHolder is a Network of a party that says what it likes of what it holds.
+// lyingHolder is a joint.SealedNetwork of a party that says what it likes of what it holds.
 type lyingHolder struct {
 	joint.SealedNetwork
 	self int
 	says func(list []byte) []byte
 }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *lyingHolder) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	if kind == kindHeld && root == n.self {
 		data = n.says(slices.Clone(data))
@@ -473,10 +473,10 @@ func (k *task) stopAfterOpening(party int) error {
 	return ended(k.testNetwork.run(k.part))
 }
 
-// sated is a Network that ends once progress or scores have come.
+// sated is a joint.SealedNetwork that ends once progress or scores have come.
 type sated struct{ joint.SealedNetwork }
 
-// Broadcast implements Network.
+// Broadcast implements joint.SealedNetwork.
 func (n *sated) Broadcast(ctx context.Context, kind string, root int, data []byte, limit int) ([]byte, error) {
 	got, err := n.SealedNetwork.Broadcast(ctx, kind, root, data, limit)
 	if err == nil && kind == kindPace {
@@ -485,7 +485,7 @@ func (n *sated) Broadcast(ctx context.Context, kind string, root int, data []byt
 	return got, err
 }
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *sated) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	err := n.SealedNetwork.SumPacked(ctx, kind, root, bits, v)
 	if err == nil && kind == kindScores {

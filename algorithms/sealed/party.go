@@ -63,8 +63,8 @@ func rolesOf(p fdskl.Params, names []string, self int) roles {
 	return s
 }
 
-// network is a Network as FDSKL's own parts see it: they add reals, of which fdskl.SealedWidth bits open, and
-// broadcast, and nothing else.
+// network is a joint.SealedNetwork as FDSKL's own parts see it: they add reals, of which fdskl.SealedWidth bits open,
+// and broadcast, and nothing else.
 type network struct{ joint.SealedNetwork }
 
 // SumReals implements joint.Summer for numbers that are not negative: what is too large for the width counts as the

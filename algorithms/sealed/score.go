@@ -30,10 +30,10 @@ type Scoring struct {
 	Receiver int // the party that the scores open to
 	Model    *fdskl.Model
 	Network  joint.SealedNetwork
-	Vault    Vault  // of the job; outside the three it may be nil
-	Session  uint32 // which execution of the contract this is
-	Openings int    // how many there are in the contract, over all sessions
-	Singly   bool   // the receiver asks for one at a time, and for no older one than the last
+	Vault    joint.Vault // of the job; outside the three it may be nil
+	Session  uint32      // which execution of the contract this is
+	Openings int         // how many there are in the contract, over all sessions
+	Singly   bool        // the receiver asks for one at a time, and for no older one than the last
 	Workers  int
 	Opened   func(kind string, count int64)
 

@@ -228,7 +228,7 @@ type booked struct {
 	fault func(text string)
 }
 
-// SumPacked implements Network.
+// SumPacked implements joint.SealedNetwork.
 func (n *booked) SumPacked(ctx context.Context, kind string, root, bits int, v []uint64) error {
 	if !n.is {
 		n.fault("a word leaves of what is not booked")

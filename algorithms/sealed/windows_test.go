@@ -332,7 +332,7 @@ func TestNoPadsKeyComesTwice(t *testing.T) {
 	}
 }
 
-// keyed is a Network whose pads' keys go into a keyring.
+// keyed is a joint.SealedNetwork whose pads' keys go into a keyring.
 type keyed struct {
 	*sessionNetwork
 	*keyring
@@ -341,7 +341,7 @@ type keyed struct {
 	t       *testing.T
 }
 
-// Three implements Network.
+// Three implements joint.SealedNetwork.
 func (n *keyed) Three(parties [rss.Roles]int) (*rss.Party, error) {
 	role := rss.Role(slices.Index(parties[:], n.self)) // -1 is outside
 	if role == rss.Outside {
