@@ -80,7 +80,7 @@ rows with labels that it had scored. It stays on this machine and opens nothing;
 
 // showCard prints what a party can say of a model in parts, and writes its page where one is asked for.
 func showCard(c *cli.Context, job *node.JobInfo) error {
-	card, err := node.ReadCard(registry.List{}, c.String("dir"), job)
+	card, err := node.ReadCard(registry.Program(), c.String("dir"), job)
 	if err == nil {
 		err = writeCardPage(c, card)
 	}

@@ -187,7 +187,7 @@ func reportCard(c *cli.Context, client *node.Client, r *jobs.Report) error {
 	if err != nil {
 		return err
 	}
-	card, err := node.ReadCard(registry.List{}, c.String("dir"), job)
+	card, err := node.ReadCard(registry.Program(), c.String("dir"), job)
 	if err != nil {
 		return err
 	}

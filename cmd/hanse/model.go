@@ -50,7 +50,7 @@ with its clients. All are in the node's folder; no node need run.
 					if c.IsSet("report") {
 						return usage.Errorf("--report is of models over columns; %s of %s has no figures", job.Name, job.Algorithm)
 					}
-					m, err := node.ReadOwnModel(registry.List{}, c.String("dir"), job)
+					m, err := node.ReadOwnModel(registry.Program(), c.String("dir"), job)
 					if err != nil {
 						return err
 					}
@@ -125,5 +125,5 @@ func ownModel(c *cli.Context, which string) (*clients.Model, error) {
 			"alone it predicts nothing, and whoever had all parts could score any row without asking anybody; hanse "+
 			"predict scores rows together", job.Name, job.Algorithm)
 	}
-	return node.ReadOwnModel(registry.List{}, c.String("dir"), job)
+	return node.ReadOwnModel(registry.Program(), c.String("dir"), job)
 }

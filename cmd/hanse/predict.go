@@ -180,7 +180,7 @@ func predict(c *cli.Context) error {
 // eventOf returns which of two classes is the event of a training's model, as this member reads it; nil where there are
 // not two, or no part of the model can be read: the node says what is wrong with it.
 func eventOf(c *cli.Context, training string) *jobs.Positive {
-	part, err := node.ReadModel(registry.List{}, filepath.Join(c.String("dir"), "jobs", training))
+	part, err := node.ReadModel(registry.Program(), filepath.Join(c.String("dir"), "jobs", training))
 	if err != nil || part.Model().Event() == "" {
 		return nil
 	}
@@ -287,7 +287,7 @@ func predictOwn(c *cli.Context, client *node.Client, job *node.JobInfo) error {
 		return fmt.Errorf("%s is a server of job %q: rows and labels are its clients', and they predict; hanse model "+
 			"export --job %s --out FOLDER --dir %s writes what the server has", job.Self, job.Name, job.Name, c.String("dir"))
 	}
-	m, err := node.ReadOwnModel(registry.List{}, c.String("dir"), job)
+	m, err := node.ReadOwnModel(registry.Program(), c.String("dir"), job)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ the same way how sure they are: z is a bin's coefficient in standard errors, and
 			if err != nil {
 				return err
 			}
-			part, err := node.ReadModel(registry.List{}, filepath.Join(c.String("dir"), "jobs", job.Contract))
+			part, err := node.ReadModel(registry.Program(), filepath.Join(c.String("dir"), "jobs", job.Contract))
 			if err != nil {
 				return err
 			}

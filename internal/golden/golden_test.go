@@ -301,7 +301,7 @@ func (n *network) results(c *contract.Contract) []byte {
 		switch {
 		case c.Job.Task != "train":
 		case len(c.Job.Servers) > 0:
-			m, err := node.ReadOwnModel(registry.List{}, filepath.Join(n.dirs[i], "node"), n.info(i, c.Hash()))
+			m, err := node.ReadOwnModel(registry.Program(), filepath.Join(n.dirs[i], "node"), n.info(i, c.Hash()))
 			must(n.t, err)
 			files, err := m.Portable().Files()
 			must(n.t, err)
@@ -309,7 +309,7 @@ func (n *network) results(c *contract.Contract) []byte {
 				fmt.Fprintf(&out, "%s %s:\n%s\n", name, f.Name, readable(f.Name, f.Content))
 			}
 		default:
-			m, err := node.ReadModel(registry.List{}, folder)
+			m, err := node.ReadModel(registry.Program(), folder)
 			must(n.t, err)
 			text, err := m.Encode()
 			must(n.t, err)

@@ -283,7 +283,7 @@ func TestSealedJobsOfSeveralClassesTakeTheSquareLoss(t *testing.T) {
 // TestNobodyElseSettlesATarget: what a party says of a target counts where it holds the label and the job is silent.
 func TestNobodyElseSettlesATarget(t *testing.T) {
 	l := newTestNetwork(t, 3, 0)
-	kind := columns.New(&jobs.Member{Name: func() string { return "telco" }}, registry.List{})
+	kind := columns.New(&jobs.Member{Name: func() string { return "telco" }}, registry.Program())
 	for _, c := range []struct {
 		name, parameters, party string
 		settled                 jobs.Settled

@@ -64,7 +64,7 @@ func TestScorecards(t *testing.T) {
 			l.wantVerdict(h, c.verdict)
 			var models []*fdskl.Model
 			for i, n := range l.nodes {
-				part, err := ReadModel(registry.List{}, filepath.Join(n.config.Dir, "jobs", h.String()))
+				part, err := ReadModel(registry.Program(), filepath.Join(n.config.Dir, "jobs", h.String()))
 				must(t, err)
 				m := fdskl.Of(part)
 				models = append(models, m)
@@ -201,7 +201,7 @@ func TestAScorecardOfNumbers(t *testing.T) {
 	l.startAll()
 	_, h, err := l.propose(asGLM(l.job("train", "privacy = \"sealed\"", "active = [\"bank\"]\nlabel = \"y\"")))
 	must(t, err)
-	part, err := ReadModel(registry.List{}, filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
+	part, err := ReadModel(registry.Program(), filepath.Join(l.nodes[0].config.Dir, "jobs", h.String()))
 	must(t, err)
 	m := fdskl.Of(part)
 	if m.Params.Target != joint.Regression || m.Params.Loss != "square" || m.Params.Outer != 0 {
@@ -239,7 +239,7 @@ func TestPointsAreWarnedOf(t *testing.T) {
 	for points, want := range map[string]int{"owners": 1, "telco": 1, "bank": 0, "": 0} {
 		c := l.proposed(asGLM(l.job("train", "privacy = \"sealed\"",
 			fmt.Sprintf("active = [\"bank\"]\nlabel = \"y\"\npoints = %q", points))))
-		got := summary.Warnings(c, registry.List{})
+		got := summary.Warnings(c, registry.Program())
 		if len(got) != want || want > 0 && !strings.Contains(got[0], "are that row's label") {
 			t.Errorf("points %q: the warnings are %q, want %d", points, got, want)
 		}

@@ -117,7 +117,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 			for i := range l.names {
 				s, _ := l.nodes[i].job(h)
 				<-s.Final()
-				m, err := ReadOwnModel(registry.List{}, l.folder(i), l.ownJob(i, h))
+				m, err := ReadOwnModel(registry.Program(), l.folder(i), l.ownJob(i, h))
 				if err != nil {
 					t.Fatalf("%s: %v", l.names[i], err)
 				}
@@ -148,7 +148,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 				}
 			}
 			last := len(l.names) - 1
-			before, err := ReadOwnModel(registry.List{}, l.folder(last), l.ownJob(last, h))
+			before, err := ReadOwnModel(registry.Program(), l.folder(last), l.ownJob(last, h))
 			must(t, err)
 			x := []float64{0.25, 0.75}
 			want, err := before.Predict(1, x)
@@ -158,7 +158,7 @@ func TestClientsPredictAloneAfterEveryKindOfJob(t *testing.T) {
 			if info := l.ownJob(last, h); info.State != job.Done || info.Algorithm != algorithm || info.Self != l.names[last] {
 				t.Errorf("after a restart the folder says %+v", info)
 			}
-			after, err := ReadOwnModel(registry.List{}, l.folder(last), l.ownJob(last, h))
+			after, err := ReadOwnModel(registry.Program(), l.folder(last), l.ownJob(last, h))
 			must(t, err)
 			if got, err := after.Predict(1, x); err != nil || got.Value != want.Value {
 				t.Errorf("after a restart the prediction is %v (%v), want %v", got.Value, err, want.Value)
@@ -195,7 +195,8 @@ func TestADamagedModelIsNamed(t *testing.T) {
 			if c.file != nil {
 				must(t, os.WriteFile(path, c.file, 0o600))
 			}
-			if _, err := ReadOwnModel(registry.List{}, l.folder(1), info); err == nil || !strings.Contains(err.Error(), c.want) {
+			_, err := ReadOwnModel(registry.Program(), l.folder(1), info)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
@@ -203,7 +204,7 @@ func TestADamagedModelIsNamed(t *testing.T) {
 	must(t, os.WriteFile(path, whole, 0o600))
 	for at := 0; at < len(whole); at += len(whole) / 40 {
 		must(t, flipBit(path, int64(at)))
-		_, err := ReadOwnModel(registry.List{}, l.folder(1), info)
+		_, err := ReadOwnModel(registry.Program(), l.folder(1), info)
 		if err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("bit %d flipped: error %v", 8*at, err)
 		}
@@ -241,7 +242,7 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 		for i := range l.names {
 			want := fmt.Sprintf(`job "online" is running, not done: hanse result online --wait --dir %s waits for it`,
 				l.folder(i))
-			if _, err := ReadOwnModel(registry.List{}, l.folder(i), l.ownJob(i, h)); err == nil || err.Error() != want {
+			if _, err := ReadOwnModel(registry.Program(), l.folder(i), l.ownJob(i, h)); err == nil || err.Error() != want {
 				t.Errorf("%s: error %v, want %q", l.names[i], err, want)
 			}
 		}
@@ -263,7 +264,7 @@ func TestOnlyJobsThatAreDoneHaveAModel(t *testing.T) {
 		if info.State != job.State(contract.OutcomeCancelled) {
 			t.Fatalf("%s has the job as %s", l.names[i], info.State)
 		}
-		if _, err := ReadOwnModel(registry.List{}, l.folder(i), info); err == nil ||
+		if _, err := ReadOwnModel(registry.Program(), l.folder(i), info); err == nil ||
 			!strings.Contains(err.Error(), `job "online" is cancelled`) ||
 			!strings.Contains(err.Error(), "enough: no model came of it") {
 			t.Errorf("%s: error %v", l.names[i], err)
@@ -287,7 +288,7 @@ func TestAFolderIsReadAndNothingMore(t *testing.T) {
 	if err != nil || running || len(all) != 1 || all[0].State != job.Done {
 		t.Fatalf("%+v, running %t, error %v", all, running, err)
 	}
-	if _, err := ReadOwnModel(registry.List{}, l.folder(3), &all[0]); err != nil {
+	if _, err := ReadOwnModel(registry.Program(), l.folder(3), &all[0]); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.TablePath(t.Context(), "train"); !NoNode(err) {

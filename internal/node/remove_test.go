@@ -229,7 +229,7 @@ func TestARemovalThatWasCutShort(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(l.nodes[0].jobFolder(h), PayloadFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := ReadModel(registry.List{}, l.nodes[0].jobFolder(h)); err == nil {
+	if _, err := ReadModel(registry.Program(), l.nodes[0].jobFolder(h)); err == nil {
 		t.Error("the model part is still there")
 	}
 }

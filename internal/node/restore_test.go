@@ -96,7 +96,7 @@ func TestARestoredLedgerScoresNothingAgain(t *testing.T) {
 	l.mustRefuse(model, "test", "insurer", "", 40, 1)
 	l.mustRefuse(model, "test", "telco", "", 40, 1)
 	for i := range l.names {
-		m, err := ReadModel(registry.List{}, l.nodes[i].jobFolder(model))
+		m, err := ReadModel(registry.Program(), l.nodes[i].jobFolder(model))
 		if i != 1 && err == nil && m.Model().Normaliser != nil {
 			l.wantTimesOf(model, i, 40)
 		}

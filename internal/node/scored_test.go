@@ -59,7 +59,7 @@ func (l *testNetwork) mustRefuse(model keys.Hash, table, openTo, more string, ro
 func (l *testNetwork) wantTimes(model keys.Hash, rows int, times uint32) {
 	l.t.Helper()
 	for i, n := range l.nodes {
-		if m, err := ReadModel(registry.List{}, n.jobFolder(model)); err != nil || m.Model().Normaliser == nil {
+		if m, err := ReadModel(registry.Program(), n.jobFolder(model)); err != nil || m.Model().Normaliser == nil {
 			if err != nil {
 				l.t.Fatal(err)
 			}

@@ -149,13 +149,13 @@ func TestWarningsOfContracts(t *testing.T) {
 	} {
 		contract, err := l.nodes[0].Prepare(t.Context(), l.servedJob(c.algorithm, 1, "", c.parameters), nil)
 		must(t, err)
-		if got := summary.Warnings(contract, registry.List{}); len(got) != c.want {
+		if got := summary.Warnings(contract, registry.Program()); len(got) != c.want {
 			t.Errorf("%s with %s: %q, want %d", c.algorithm, c.parameters, got, c.want)
 		}
 	}
 	for _, algorithm := range []string{"fdskl", "gfml", "pofmkl"} {
 		c := &contract.Contract{Job: &contract.Job{Algorithm: algorithm}}
-		if got := summary.Warnings(c, registry.List{}); got != nil {
+		if got := summary.Warnings(c, registry.Program()); got != nil {
 			t.Errorf("an empty job of %s: %q", algorithm, got)
 		}
 	}

@@ -112,7 +112,7 @@ func TestTheLabelHolderReadsTheRarerClass(t *testing.T) {
 		if c.labels != nil && len(c.labels.Classes) == 2 {
 			m.Classes = c.labels.Classes
 		}
-		member := New(&jobs.Member{Name: func() string { return c.self }}, registry.List{})
+		member := New(&jobs.Member{Name: func() string { return c.self }}, registry.Program())
 		own := &training{member: member, goal: m.Goal}
 		turned, by := own.chooseEvent(c.labels)
 		m.Turned = turned

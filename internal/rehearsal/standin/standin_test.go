@@ -337,7 +337,7 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 	}
 	job := training(0, nil).Job
 	job.Rows = "common"
-	c, err := Sketch(registry.List{}, job, schemas, 0.5)
+	c, err := Sketch(registry.Program(), job, schemas, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 		t.Errorf("tables %+v, error %v", made, err)
 	}
 	delete(schemas, "bank")
-	_, err = Sketch(registry.List{}, job, schemas, 0.5)
+	_, err = Sketch(registry.Program(), job, schemas, 0.5)
 	if err == nil || !strings.Contains(err.Error(), "no schema of bank, who holds") {
 		t.Errorf("without the label holder's schema: error %v", err)
 	}

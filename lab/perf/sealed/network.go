@@ -178,7 +178,7 @@ func (r *ranJob) account(report *jobs.Report) {
 func (n *nodeNetwork) models(contract string) ([]*fdskl.Model, error) {
 	var list []*fdskl.Model
 	for _, name := range n.Names {
-		m, err := node.ReadModel(registry.List{}, n.JobFolder(name, contract))
+		m, err := node.ReadModel(registry.Program(), n.JobFolder(name, contract))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

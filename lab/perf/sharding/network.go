@@ -95,7 +95,7 @@ func (f *federation) measure(ctx context.Context, count int) ([]Result, error) {
 		return nil, err
 	}
 	r.Task = trains
-	part, err := node.ReadModel(registry.List{}, f.JobFolder(f.Names[0], training))
+	part, err := node.ReadModel(registry.Program(), f.JobFolder(f.Names[0], training))
 	if err != nil {
 		return nil, err
 	}
