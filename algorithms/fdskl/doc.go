@@ -13,5 +13,5 @@
 // published is the paper's Algorithm 3 to the letter, kept for reproduction because it leaks (see the threat model).
 // How far rounding to turns can move a model is derived in stochastic_angles.go.
 //
-// Everything here is one party's straight-line part. It reaches the others through Network alone.
+// Everything here is one party's straight-line part. It reaches the others through joint.Network alone.
 package fdskl

@@ -157,7 +157,7 @@ func (l List) Outline(job *contract.Job, part joint.Part, facts []contract.Facts
 }
 
 // ErrNoModel says that the model that a prediction scores with is not known.
-var ErrNoModel = errors.New("they follow from the model, of which no part was given")
+var ErrNoModel = errors.New("what a prediction opens follows from its model, of which no part was given")
 
 // Part reads a party's part of the model of a training over columns.
 func (l List) Part(training *contract.Contract, data []byte) (joint.Part, error) {

@@ -38,7 +38,7 @@ type sums interface {
 // realSums is how the sums of reals are encoded.
 func realSums() secagg.Fixed { return secagg.Fixed{Bits: realBits, Bound: joint.RealBound} }
 
-// protectedNetwork is a session as FDSKL sees it in masked mode.
+// protectedNetwork is a session as algorithms see it in masked mode.
 type protectedNetwork struct {
 	announcer
 	sums sums
@@ -97,7 +97,7 @@ func (n *protectedNetwork) SumTree(context.Context, string, int, int, int, []flo
 	return errors.New("an unprotected sum in a masked job")
 }
 
-// publishedNetwork is a session as FDSKL sees it in published mode: floats in the clear of TLS.
+// publishedNetwork is a session as algorithms see it in published mode: floats in the clear of TLS.
 type publishedNetwork struct {
 	announcer
 	topology contract.Topology

@@ -9,7 +9,7 @@
 //	  ├──────────────┐
 //	  ▼              ▼
 //	columns        clients     the two kinds of jobs; neither knows the other, nor the daemon
-//	  │ fdskl        │ pofmkl, gfml, ofmsft
+//	  │ fdskl, glm   │ pofmkl, gfml, ofmsft
 //	  └──────┬───────┘
 //	         ▼
 //	jobs      Task, Kind, Member, Session, Report, Event, Tables, Egress
@@ -21,6 +21,5 @@
 // and an adapter of columns or clients hands the numbers to a sum of secagg, which sends them over the links of package
 // protocol. Nothing on that way is in the daemon.
 //
-// An algorithm over clients is a file of package clients and a line of its registry; FDSKL is built into
-// package columns: a second algorithm over columns needs a registry there first.
+// Neither package names an algorithm to run it: an algorithm is a package of its own, and a line of package registry.
 package jobs

@@ -1,5 +1,5 @@
-// Package vertical turns a party's table into what vertical kernel learning works on: normalised
-// columns and labels. It is where data files and algorithms meet.
+// Package vertical turns a party's table into what algorithms over columns work on: normalised columns and labels. It
+// is where data files and algorithms meet.
 package vertical
 
 import (
