@@ -6,18 +6,18 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
 	"github.com/hanse-project/hanse/internal/wording"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // isSealed reports whether the job computes on shares, and opens no angles.
 func (a *account) isSealed() bool {
-	return a.report.Job.Privacy == fdskl.Sealed && a.in.OverColumns()
+	return a.report.Job.Privacy == keys.PrivacySealed && a.in.OverColumns()
 }
 
 // bits says how many bits an opening of a sealed job tells, and of predictions how many of each row, against what the

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -68,7 +67,7 @@ type piece struct {
 // newReadiness returns nothing for a job whose parties tell no readiness.
 func newReadiness(c *contract.Contract, f *finding.Set) *readiness {
 	ready := func(o contract.Operation) bool { return o.Kind == sealed.Ready }
-	if c.Job.Privacy != fdskl.Sealed || !slices.ContainsFunc(c.Operations, ready) {
+	if c.Job.Privacy != keys.PrivacySealed || !slices.ContainsFunc(c.Operations, ready) {
 		return nil
 	}
 	r := &readiness{found: f, kinds: make(map[string]*openingsOfKind), heard: make(map[string]bool),

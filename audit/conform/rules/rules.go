@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 	"github.com/hanse-project/hanse/secagg/he"
@@ -95,7 +95,7 @@ func New(c *contract.Contract, self int) (*Rules, error) {
 		r.Allowance.extend(Allowance{Count: o.Count, Bytes: o.Bytes})
 		r.Second = r.Second || o.Tree == 2
 		r.MayPad = r.MayPad || o.Root == c.Parties[self].Name && MayStayHidden(o, opens)
-		r.MustPad = r.MayPad && c.Job.Privacy == fdskl.Sealed
+		r.MustPad = r.MayPad && c.Job.Privacy == keys.PrivacySealed
 		if o.Root == c.Parties[self].Name {
 			r.Numbers = addNumbers(r.Numbers, o.Shape)
 		}
