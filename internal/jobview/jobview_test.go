@@ -25,6 +25,21 @@ func TestJobsOfAVandal(t *testing.T) {
 	}
 }
 
+// TestCardsSayNoParametersOfOtherAlgorithms: an algorithm that the program does not know may have no lambda.
+func TestCardsSayNoParametersOfOtherAlgorithms(t *testing.T) {
+	for loss, want := range map[string]int{"": 0, "square": 1} {
+		n := 0
+		for _, fact := range CardFacts(&node.Card{Algorithm: "line", Loss: loss}) {
+			if fact[0] == "parameters" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("loss %q: %d lines of parameters, want %d", loss, n, want)
+		}
+	}
+}
+
 // TestAProposalThatHasYetToCome: whoever types the name of a job before it is proposed hears how the newest of that
 // name has ended, and what is awaited.
 func TestAProposalThatHasYetToCome(t *testing.T) {
