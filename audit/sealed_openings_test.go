@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
@@ -86,8 +87,8 @@ func TestSecondRoundingsAreFound(t *testing.T) {
 		}
 		for _, v := range f.vaults {
 			for name := range v.States {
-				kept := strings.Contains(name, c.kept) || name == sealed.FilePrefix+"rows"
-				if strings.HasPrefix(name, sealed.FilePrefix) && !kept {
+				kept := strings.Contains(name, c.kept) || name == joint.FilePrefix+"rows"
+				if strings.HasPrefix(name, joint.FilePrefix) && !kept {
 					delete(v.States, name)
 				}
 			}
@@ -118,7 +119,7 @@ func TestRowsThatAreDrawnAgainAreFound(t *testing.T) {
 	}
 	for _, v := range f.vaults {
 		for name := range v.States {
-			if strings.HasPrefix(name, sealed.FilePrefix) {
+			if strings.HasPrefix(name, joint.FilePrefix) {
 				delete(v.States, name)
 			}
 		}

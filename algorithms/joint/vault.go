@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// FilePrefix begins the names of an algorithm's files in a vault that are removed once the job is done.
+const FilePrefix = "sealed-"
+
 // Vault keeps what a killed party needs; package vault implements it on a disk.
 type Vault interface {
 	Load(name string) ([]byte, error)    // nil when there is none

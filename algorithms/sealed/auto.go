@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -135,7 +136,7 @@ func (t *chooser) choose(ctx context.Context, s *system) error {
 }
 
 // choiceFile is where each of the three keeps the number of the candidate that the label holder has told.
-const choiceFile = FilePrefix + "choice"
+const choiceFile = joint.FilePrefix + "choice"
 
 // keepChoice keeps what the label holder tells, before any step is taken with it, and refuses another number than an
 // earlier session had: the steps would go on with another lambda than they began with, and the check, which wants them

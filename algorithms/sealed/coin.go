@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -137,7 +138,7 @@ func (t *checker) tossCheck(ctx context.Context) (keys.Hash, error) {
 
 // rowsFile is where each of the three keeps its part of the coin of the rows, before it commits to it, and then all
 // commitments, before it tells it.
-const rowsFile = FilePrefix + "rows"
+const rowsFile = joint.FilePrefix + "rows"
 
 // tossRows draws the coin of the rows that choose the regulariser of a job with lambda = "auto", or tells it again.
 // Nobody can choose it: who leaves a session once it knows the coin has no second one in that job. begun says that this

@@ -30,12 +30,12 @@ func flippers() map[string]flipper {
 			refuse: "another part of the coin than the one that it committed to"},
 		"tells less": {says: func(part []byte) []byte { return part[:7] },
 			refuse: "another part of the coin than the one that it committed to"},
-		"forgets the coin": {files: []string{FilePrefix + "left-" + kindCoin, FilePrefix + "opening-" + kindCoin},
+		"forgets the coin": {files: []string{joint.FilePrefix + "left-" + kindCoin, joint.FilePrefix + "opening-" + kindCoin},
 			refuse: "it has left, and is not computed anew"},
-		"forgets what it was for": {files: []string{FilePrefix + stageSolved.String()},
+		"forgets what it was for": {files: []string{joint.FilePrefix + stageSolved.String()},
 			refuse: "another one would not be checked"},
-		"forgets all":              {files: []string{FilePrefix}, refuse: "it has left, and is not computed anew"},
-		"forgets all but the coin": {files: []string{FilePrefix + "s"}, refuse: "another one would not be checked"},
+		"forgets all":              {files: []string{joint.FilePrefix}, refuse: "it has left, and is not computed anew"},
+		"forgets all but the coin": {files: []string{joint.FilePrefix + "s"}, refuse: "another one would not be checked"},
 		"goes on from other numbers": {change: func(v *vaultInMemory) {
 			delete(v.files, stageSolved.file(0))
 			v.files[stageSolved.file(0)] = v.files[stageSystem.file(0)]

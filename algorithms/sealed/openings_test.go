@@ -398,11 +398,11 @@ func repeaters(kind string) map[string]repeater {
 	}
 	lacks := "is not held, for which it was ready: it has left, and is not computed anew"
 	return map[string]repeater{
-		"forgets its openings": {files: []string{FilePrefix + "left-", FilePrefix + "opening-"}, refuse: lacks,
+		"forgets its openings": {files: []string{joint.FilePrefix + "left-", joint.FilePrefix + "opening-"}, refuse: lacks,
 			namer: 1},
-		"forgets everything":         {files: []string{FilePrefix}, refuse: lacks, namer: 2},
-		"forgets its checkpoints":    {files: []string{FilePrefix + "system", FilePrefix + "outer"}},
-		"forgets that it has left":   {files: []string{FilePrefix + "left-" + kind}},
+		"forgets everything":         {files: []string{joint.FilePrefix}, refuse: lacks, namer: 2},
+		"forgets its checkpoints":    {files: []string{joint.FilePrefix + "system", joint.FilePrefix + "outer"}},
+		"forgets that it has left":   {files: []string{joint.FilePrefix + "left-" + kind}},
 		"says that it holds nothing": {says: entry(held{}), refuse: lacks, namer: 1},
 		"says that it was another session": {says: entry(held{left: 1, origin: 77}),
 			refuse: "unless its own state was lost; it is not computed anew", namer: 1},
@@ -613,7 +613,7 @@ func TestFilesHaveOnePrefix(t *testing.T) {
 		must(t, first(k.testNetwork.run(k.part)))
 		for i, v := range k.vaults() {
 			for _, file := range slices.Sorted(maps.Keys(v.files)) {
-				if !strings.HasPrefix(file, FilePrefix) && file != "width" {
+				if !strings.HasPrefix(file, joint.FilePrefix) && file != "width" {
 					t.Errorf("%s: p%d keeps %s", name, i, file)
 				}
 			}

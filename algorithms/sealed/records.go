@@ -4,11 +4,9 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
-
-// FilePrefix begins the names of all files that sealed jobs keep in a vault until they are done.
-const FilePrefix = "sealed-"
 
 // recordVersion is the version of the files about openings.
 const recordVersion = 1
@@ -37,11 +35,11 @@ func (s *series) file(number int) string {
 	if s.slots > 0 {
 		number %= s.slots
 	}
-	return fmt.Sprintf("%sopening-%s-%d", FilePrefix, s.kind, number)
+	return fmt.Sprintf("%sopening-%s-%d", joint.FilePrefix, s.kind, number)
 }
 
 // mark returns where it is kept which opening has left last.
-func (s *series) mark() string { return FilePrefix + "left-" + s.kind }
+func (s *series) mark() string { return joint.FilePrefix + "left-" + s.kind }
 
 // load reads what this party holds of all series.
 func (o *openings) load() error {

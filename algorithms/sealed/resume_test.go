@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/internal/testnet/drawn"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -196,7 +197,7 @@ func TestCheckpointsOfTwoSessionsDoNotMix(t *testing.T) {
 				if _, _, err := f.live(t, testNetwork, life{party: nobody}); err != nil {
 					t.Fatal(err)
 				}
-				f.vaults[i].forget(FilePrefix+"opening-", FilePrefix+"left-")
+				f.vaults[i].forget(joint.FilePrefix+"opening-", joint.FilePrefix+"left-")
 				mixed = append(mixed, f.vaults[i])
 			}
 			copy(f.vaults, mixed)

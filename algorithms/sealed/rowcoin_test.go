@@ -25,7 +25,7 @@ func TestTheRowsAreDrawnOnce(t *testing.T) {
 			v.files[rowsFile] = v.files[rowsFile][:partSize]
 		}},
 		"forgets its part": {files: []string{rowsFile}, refuse: another},
-		"forgets all":      {files: []string{FilePrefix}, refuse: another},
+		"forgets all":      {files: []string{joint.FilePrefix}, refuse: another},
 		"tells another part": {says: func(part []byte) []byte { part[0] ^= 1; return part },
 			refuse: "another part of the coin than the one that it committed to"},
 	} {

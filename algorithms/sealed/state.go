@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hanse-project/hanse/algorithms/checkpoint"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/parameters"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
@@ -64,9 +65,9 @@ func (s stage) String() string {
 // file returns where a state with the given place in its stage is kept; it replaces the last but one.
 func (s stage) file(place int) string {
 	if s == stageSystem || s == stageSolved {
-		return FilePrefix + s.String()
+		return joint.FilePrefix + s.String()
 	}
-	return fmt.Sprintf("%s%s-%d", FilePrefix, s, place%slots)
+	return fmt.Sprintf("%s%s-%d", joint.FilePrefix, s, place%slots)
 }
 
 // Checkpoints lists the files of states: each of them can be lost, and is made anew.

@@ -223,7 +223,7 @@ func TestReceiversGetNoMoreThanTheContractLists(t *testing.T) {
 	for _, c := range []forgetful{
 		{"it forgets its requests", "sealed", []string{"requests", "answers"},
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},
-		{"it forgets everything", "sealed", []string{"requests", "answers", sealed.FilePrefix},
+		{"it forgets everything", "sealed", []string{"requests", "answers", joint.FilePrefix},
 			"held of bank: opening 1 of scores"},
 		{"of a masked model", "masked", []string{"requests", "answers"},
 			"request of bank: number 1 asks for row 2, and asked for row 1 before: a number is one row's"},

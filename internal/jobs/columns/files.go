@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hanse-project/hanse/algorithms/fdskl"
+	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/internal/vault"
 )
@@ -26,5 +27,5 @@ func Clean(v *vault.Vault) error {
 	for _, name := range append(fdskl.Files(), requestsFile, answersFile, alignmentRootFile, alignmentReceivedFile) {
 		errs = append(errs, v.Remove(name))
 	}
-	return errors.Join(append(errs, v.RemoveAll(sealed.FilePrefix))...)
+	return errors.Join(append(errs, v.RemoveAll(joint.FilePrefix))...)
 }

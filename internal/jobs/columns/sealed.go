@@ -4,14 +4,13 @@ import (
 	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/joint"
-	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
 // featuresFile is where a party keeps shares of all features while it trains.
-const featuresFile = sealed.FilePrefix + "features"
+const featuresFile = joint.FilePrefix + "features"
 
 // idleFacts is what a party without data says of it.
 func (j *Jobs) idleFacts() contract.Facts {

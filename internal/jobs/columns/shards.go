@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hanse-project/hanse/algorithms/joint"
-	"github.com/hanse-project/hanse/algorithms/sealed"
 	"github.com/hanse-project/hanse/algorithms/wired"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/parts"
@@ -21,7 +20,7 @@ import (
 )
 
 // shardResult begins the names of what shards come to, in a job's folder.
-const shardResult = sealed.FilePrefix + "shard-"
+const shardResult = joint.FilePrefix + "shard-"
 
 // RemoveParts removes the parts of a job's rows that were written for workers.
 func (j *Jobs) RemoveParts(contract keys.Hash) error { return parts.Remove(j.PartsFolder(), contract) }
