@@ -47,13 +47,13 @@ type shardTest struct {
 func newInShards(t *testing.T) *inShards {
 	t.Helper()
 	f := &inShards{threes: newThrees(t, shardRows, -1, fdskl.Params{Features: 256, Iterations: 2, Sigma: 1})}
-	cuts, err := sealed.Shards(f.params, f.rows, 2)
+	var err error
+	f.cuts, err = sealed.Shards(f.params, f.rows, 2)
 	mustDo(t, err)
-	f.shards = len(cuts)
+	f.shards = len(f.cuts)
 	var lists [][]contract.Operation
-	for i, c := range cuts {
-		f.cuts = append(f.cuts, contract.Shard{Index: i, Of: len(cuts), First: c.Lo, Rows: c.Rows()})
-		lists = append(lists, f.operationsOf(f.cuts[i]))
+	for _, c := range f.cuts {
+		lists = append(lists, f.operationsOf(c))
 	}
 	f.sharded = contract.InShards(f.shards, lists...)
 	o := f.outline()

@@ -64,18 +64,10 @@ func OutlineOf(job *contract.Job, p Params, facts []contract.Facts, shard *contr
 	case shard.First < 0 || shard.Rows < 1 || shard.Rows > o.Rows-shard.First:
 		return o, fmt.Errorf("a shard of %d rows from row %d on, the job has %d", shard.Rows, shard.First, o.Rows)
 	default:
-		o.Shard = &Shard{Lo: shard.First, Hi: shard.First + shard.Rows}
+		span := Span(*shard)
+		o.Shard = &span
 	}
 	return o, nil
-}
-
-// Numbered names the shards that rows are cut into.
-func Numbered(cuts []Shard, err error) ([]contract.Shard, error) {
-	list := make([]contract.Shard, len(cuts))
-	for i, c := range cuts {
-		list[i] = contract.Shard{Index: i, Of: len(cuts), First: c.Lo, Rows: c.Rows()}
-	}
-	return list, err
 }
 
 // Warnings holds the step of the paper's schedule against its Theorem 4.
@@ -98,9 +90,9 @@ func (o outline) Parameters() Params { return o.Params }
 
 func (o outline) Cut(n int) ([]contract.Shard, error) {
 	if o.Receiver != "" {
-		return Numbered(CutShards(o.Rows, joint.ScoreRows, n))
+		return joint.Cut(o.Rows, joint.ScoreRows, n)
 	}
-	return Numbered(Shards(o.Params, o.Rows, n))
+	return Shards(o.Params, o.Rows, n)
 }
 
 // ParamsIn returns the parameters of a session, with what the parties' facts say; false: it is another algorithm's.

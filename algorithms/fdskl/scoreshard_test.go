@@ -17,16 +17,12 @@ func (f *fixture) predictInShards(t *testing.T, models []*Model, rows []*kernel.
 ) ([]float64, openings) {
 	t.Helper()
 	const batch = 3
-	shards, err := CutShards(rows[0].Rows, 2, n)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var scores []float64
 	learned := make(openings, len(f.names))
 	for i := range f.names {
 		learned.opened(i)
 	}
-	for _, shard := range shards {
+	for _, shard := range spans(t, rows[0].Rows, 2, n) {
 		d, err := Disclose(f.scoring(shard.Rows(), batch, receiver))
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/protocol/contract"
 )
 
 // Shard is a run of a job's rows, [Lo, Hi), on which the parties work in a session of its own.
@@ -25,24 +26,9 @@ func (s Shard) check(rows int) error {
 	return nil
 }
 
-// CutShards cuts rows into n shards of whole blocks of so many rows, as equal as they can be. The last block may be
-// smaller.
-func CutShards(rows, block, n int) ([]Shard, error) {
-	blocks := (rows + block - 1) / block
-	if n < 1 || n > blocks {
-		return nil, fmt.Errorf("%d shards of %d rows, want 1 to %d: a shard has a block of %d rows at least", n, rows, blocks,
-			block)
-	}
-	list := make([]Shard, n)
-	for i := range list {
-		list[i] = Shard{Lo: i * blocks / n * block, Hi: min((i+1)*blocks/n*block, rows)}
-	}
-	return list, nil
-}
-
 // Shards cuts a masked job's rows into n shards of whole blocks of angles.
-func Shards(p Params, rows, n int) ([]Shard, error) {
-	return CutShards(rows, blockRows(rows, blockBytes, p.Angles()), n)
+func Shards(p Params, rows, n int) ([]contract.Shard, error) {
+	return joint.Cut(rows, blockRows(rows, blockBytes, p.Angles()), n)
 }
 
 // CheckSharded refuses a training that cannot have its rows summed in shards: all but those of a masked job with the

@@ -25,13 +25,23 @@ type sharding struct {
 	learned openings
 }
 
-// newSharding cuts a fixture's rows into shards of blocks of so many rows.
-func (f *fixture) newSharding(t testing.TB, block, n int) *sharding {
+// spans cuts rows into n shards of whole blocks.
+func spans(t testing.TB, rows, block, n int) (list []Shard) {
 	t.Helper()
-	list, err := CutShards(f.rows, block, n)
+	all, err := joint.Cut(rows, block, n)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, s := range all {
+		list = append(list, Span(s))
+	}
+	return list
+}
+
+// newSharding cuts a fixture's rows into shards of blocks of so many rows.
+func (f *fixture) newSharding(t testing.TB, block, n int) *sharding {
+	t.Helper()
+	list := spans(t, f.rows, block, n)
 	s := &sharding{fixture: f, shards: list, learned: make(openings, len(f.names))}
 	for i := range f.names {
 		s.learned.opened(i)
@@ -348,8 +358,8 @@ func TestAShardOpensItsAnglesAlone(t *testing.T) {
 	want := whole.Operations[at]
 	var count, bytes int64
 	for _, s := range shards {
-		own := f.outline()
-		own.Shard = &s
+		own, span := f.outline(), Span(s)
+		own.Shard = &span
 		d, err := Disclose(own)
 		if err != nil || len(d.Operations) != 1 || len(d.Openings) != 1 {
 			t.Fatalf("a shard does %+v and opens %+v, %v", d.Operations, d.Openings, err)
@@ -408,36 +418,6 @@ func TestVectorsAreReadAsWritten(t *testing.T) {
 	wantError(t, err, "vectors of 2 bytes and version 2, want 8796093022209 bytes of version 1")
 	_, err = DecodeSums(LengthsOfSums(Params{Active: []string{"a"}, Features: 6}, "b"), Sums{{1}}.Encode())
 	wantError(t, err, "sums of a shard of 9 bytes and version 1, want 1 bytes of version 1")
-}
-
-// TestShardsAreAllRows: shards are whole blocks, none is empty, and together they are all rows in their order.
-func TestShardsAreAllRows(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		rows, size := rapid.IntRange(1, 1000).Draw(rt, "rows"), rapid.IntRange(1, 100).Draw(rt, "size")
-		blocks := (rows + size - 1) / size
-		n := rapid.IntRange(1, blocks).Draw(rt, "shards")
-		list, err := CutShards(rows, size, n)
-		if err != nil || len(list) != n {
-			rt.Fatalf("%d shards, %v", len(list), err)
-		}
-		at, least, most := 0, rows, 0
-		for _, s := range list {
-			if s.Lo != at || s.Rows() < 1 || s.Lo%size != 0 {
-				rt.Fatalf("shards are %v", list)
-			}
-			at = s.Hi
-			least, most = min(least, (s.Rows()+size-1)/size), max(most, (s.Rows()+size-1)/size)
-		}
-		if at != rows || most > least+1 {
-			rt.Fatalf("shards of %d rows are %v", rows, list)
-		}
-	})
-	for _, n := range []int{-1, 0, 4} {
-		if _, err := CutShards(47, 16, n); err == nil || err.Error() !=
-			fmt.Sprintf("%d shards of 47 rows, want 1 to 3: a shard has a block of 16 rows at least", n) {
-			t.Errorf("%d shards: %v", n, err)
-		}
-	}
 }
 
 // TestSumsOfOtherShapesAreRefused: a shard's sums with another number of words stop the training.

@@ -2,6 +2,7 @@ package joint
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/algorithms/trace"
@@ -78,6 +79,21 @@ type Scoring struct {
 // ScoreRows is how many rows are scored at a time in a prediction of a whole table: several blocks of a sealed job with
 // many features, and one with few, of which a block has at most so many rows.
 const ScoreRows = 4080
+
+// Cut cuts rows into n shards of whole blocks of so many rows, as equal as they can be. The last block may be smaller.
+func Cut(rows, block, n int) ([]contract.Shard, error) {
+	blocks := (rows + block - 1) / block
+	if n < 1 || n > blocks {
+		return nil, fmt.Errorf("%d shards of %d rows, want 1 to %d: a shard has a block of %d rows at least", n, rows, blocks,
+			block)
+	}
+	list := make([]contract.Shard, n)
+	for i := range list {
+		lo, hi := i*blocks/n*block, min((i+1)*blocks/n*block, rows)
+		list[i] = contract.Shard{Index: i, Of: n, First: lo, Rows: hi - lo}
+	}
+	return list, nil
+}
 
 // ShardWork is what workers of all parties do with the rows of each shard, in a session of the shard's own.
 type ShardWork struct {

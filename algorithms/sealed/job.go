@@ -68,9 +68,9 @@ func (o outline) Parameters() fdskl.Params { return o.Params }
 
 func (o outline) Cut(n int) ([]contract.Shard, error) {
 	if o.Receiver != "" {
-		return fdskl.Numbered(fdskl.CutShards(o.Rows, joint.ScoreRows, n))
+		return joint.Cut(o.Rows, joint.ScoreRows, n)
 	}
-	return fdskl.Numbered(Shards(o.Params, o.Rows, n))
+	return Shards(o.Params, o.Rows, n)
 }
 
 // training is a sealed training; it implements joint.Training.

@@ -20,10 +20,8 @@ import (
 func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n int, asked []bool) []float64 {
 	t.Helper()
 	const scored, opened = 7, 9 // rows at a time, in a shard and behind it
-	shards, err := fdskl.CutShards(f.rows, 5, n)
-	must(t, err)
 	words := make([]ScoreWords, len(f.names))
-	for _, shard := range shards {
+	for _, shard := range spans(t, f.rows, 5, n) {
 		o := f.prediction(f.rows, scored, receiver)
 		o.Shard = &shard
 		d, err := Disclose(o)

@@ -9,6 +9,7 @@ import (
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
 	"github.com/hanse-project/hanse/keys"
+	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/secagg/rss"
 )
 
@@ -16,8 +17,8 @@ import (
 type Shard = fdskl.Shard
 
 // Shards cuts a job's rows into n shards of whole blocks, as equal as they can be.
-func Shards(p fdskl.Params, rows, n int) ([]Shard, error) {
-	return fdskl.CutShards(rows, blockRowsOf(p), n)
+func Shards(p fdskl.Params, rows, n int) ([]contract.Shard, error) {
+	return joint.Cut(rows, blockRowsOf(p), n)
 }
 
 // Begun is what a party knows of a training before any row is summed: what those who sum rows for it need.

@@ -23,11 +23,21 @@ type sharding struct {
 	watch  *watch   // nil: nobody
 }
 
+// spans cuts rows into n shards of whole blocks.
+func spans(t testing.TB, rows, block, n int) (list []Shard) {
+	t.Helper()
+	all, err := joint.Cut(rows, block, n)
+	must(t, err)
+	for _, s := range all {
+		list = append(list, fdskl.Span(s))
+	}
+	return list
+}
+
 // newSharding cuts a fixture's rows into n shards.
 func (f *fixture) newSharding(t testing.TB, n int) *sharding {
 	t.Helper()
-	list, err := fdskl.CutShards(f.rows, f.block, n)
-	must(t, err)
+	list := spans(t, f.rows, f.block, n)
 	s := &sharding{fixture: f, shards: list}
 	for _, shard := range list {
 		o := f.outline()

@@ -3,7 +3,6 @@ package evidence
 import (
 	"fmt"
 
-	"github.com/hanse-project/hanse/algorithms/fdskl"
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/keys"
 	"github.com/hanse-project/hanse/protocol/contract"
@@ -76,7 +75,7 @@ func (in *Input) OfShard(c *contract.Contract, have []*Generation) Input {
 func (in *Input) CutShards() (list []contract.Shard, err error) {
 	job, rows := in.Contract.Job, contract.RowsOf(in.Contract.Parties)
 	if job.Task == contract.TaskPredict {
-		list, err = fdskl.Numbered(fdskl.CutShards(rows, joint.ScoreRows, job.Shards))
+		list, err = joint.Cut(rows, joint.ScoreRows, job.Shards)
 	} else {
 		var o joint.Outline
 		if o, err = in.Outline(); err == nil {
