@@ -100,9 +100,8 @@ func (o *local) solvable() bool { return o.Params.newtonWithin(o.newtonSide, o.c
 // at the optimum, see newtonFall, or after the job's iterations; q is then how far it is, see Reached. States are kept
 // in a vault unless that is nil, one a step: nothing but x and the promise goes from one step to the next, so that a
 // resumed run is the same, bit for bit, and all sums are in an order of their own, on any number of cores.
-func (o *local) newton(
-	ctx context.Context, start []float64, from *lbfgs.State, vault joint.Vault) (_ *lbfgs.State, q float64,
-	err error) {
+func (o *local) newton(ctx context.Context, start []float64, from *lbfgs.State, vault joint.Vault) (
+	_ *lbfgs.State, q float64, err error) {
 	n := float64(o.count())
 	s := &lbfgs.State{Alpha: start, Decrease: math.MaxFloat64} // Decrease is what the last step promised
 	if from != nil {
