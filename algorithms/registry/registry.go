@@ -114,7 +114,11 @@ func (l List) Goal(job *contract.Job) (joint.Goal, error) {
 	if a.Goal == nil || job.Task != contract.TaskTrain {
 		return joint.Goal{}, noTraining(job)
 	}
-	return a.Goal(job)
+	g, err := a.Goal(job)
+	if err == nil && len(g.Active) == 0 {
+		err = fmt.Errorf("algorithm %q names no party that holds labels", a.Name)
+	}
+	return g, err
 }
 
 // Sharers reads from a contract who holds shares.

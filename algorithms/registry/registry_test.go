@@ -145,3 +145,22 @@ func TestListsAreChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAGoalHasALabelHolder: nodes ask for the first party that holds labels without looking whether there is one.
+func TestAGoalHasALabelHolder(t *testing.T) {
+	active := []string{"bank"}
+	list := registry.List{Columns: []*joint.Algorithm{{Name: "line", Goal: func(*contract.Job) (joint.Goal, error) {
+		return joint.Goal{Active: active}, nil
+	}}}}
+	job := &contract.Job{Algorithm: "line", Task: contract.TaskTrain}
+	if _, err := list.Goal(job); err != nil {
+		t.Error(err)
+	}
+	if active = nil; list.Sharers(&contract.Contract{Job: job}) != (joint.Sharers{}) {
+		t.Error("shares are held without a label holder")
+	}
+	const want = `algorithm "line" names no party that holds labels`
+	if _, err := list.Goal(job); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
