@@ -145,7 +145,7 @@ func (p Params) Scores() int { return max(1, p.Classes) }
 
 // ClassCount returns how many classes the target has, 0 for a regression.
 func (p Params) ClassCount() int {
-	return joint.Goal{Target: p.Target, Classes: p.Classes}.ClassCount()
+	return (&joint.Goal{Target: p.Target, Classes: p.Classes}).ClassCount()
 }
 
 // PublicSeed returns the seed of the job's random features.

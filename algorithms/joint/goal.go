@@ -86,13 +86,13 @@ func (g Goal) At(proposes bool) Goal {
 }
 
 // Binned reports whether columns become bins.
-func (g Goal) Binned() bool { return g.Scales.Numeric == kernel.Binned }
+func (g *Goal) Binned() bool { return g.Scales.Numeric == kernel.Binned }
 
 // Scores returns how many scores a row has: one for each of three or more classes, else one.
-func (g Goal) Scores() int { return max(1, g.Classes) }
+func (g *Goal) Scores() int { return max(1, g.Classes) }
 
 // ClassCount returns how many classes the target has, 0 for a regression.
-func (g Goal) ClassCount() int {
+func (g *Goal) ClassCount() int {
 	if g.Target == Regression {
 		return 0
 	}
@@ -100,7 +100,7 @@ func (g Goal) ClassCount() int {
 }
 
 // Kind says in words what the label is taken for.
-func (g Goal) Kind() string {
+func (g *Goal) Kind() string {
 	if g.Target == Regression {
 		return "numbers"
 	}

@@ -14,7 +14,7 @@ const RoleHelper = "helper"
 type Sharers struct{ Holder, Keeper, Helper string }
 
 // Sharers returns who holds shares in a training.
-func (g Goal) Sharers() Sharers { return Sharers{g.Active[0], g.Keeper, g.Helper} }
+func (g *Goal) Sharers() Sharers { return Sharers{g.Active[0], g.Keeper, g.Helper} }
 
 // SharersByMessages reads from a contract who holds shares: the messages of the first truncation go from the label
 // holder to the keeper, and from the helper to the keeper. A prediction says it nowhere else. Empty: nobody.

@@ -77,7 +77,8 @@ func (d *columns) prepare(_ context.Context, dir string) (err error) {
 		if d.params.Target == joint.Regression {
 			other = joint.Classification + " takes its values for classes"
 		}
-		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", d.params.Goal().Kind(),
+		goal := d.params.Goal()
+		d.steps.note(fmt.Sprintf("target: %s of column %s (inferred; --target %s)", goal.Kind(),
 			d.params.Label, other))
 	}
 	if text := d.params.FewFeatures(d.data.Train[0].Rows()); text != "" && d.byKernels() && !d.Given("features") {
