@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/hanse-project/hanse/internal/dataset"
 	"github.com/hanse-project/hanse/internal/ledger"
@@ -63,21 +64,19 @@ func (j *Jobs) labelsOf(t *dataset.Table, label string) (string, error) {
 		return "", err
 	}
 	key := j.RowKey()
-	rows := make([][2]uint64, t.Rows())
+	rows := make([]string, t.Rows()) // 16 bytes each
 	for i, id := range t.IDs {
-		rows[i][0] = ledger.RowOf(key, id)
+		var row [16]byte
+		binary.BigEndian.PutUint64(row[:8], ledger.RowOf(key, id))
 		switch {
 		case column.Kind != dataset.Categorical:
-			rows[i][1] = math.Float64bits(column.Values[i])
+			binary.BigEndian.PutUint64(row[8:], math.Float64bits(column.Values[i]))
 		case column.Codes[i] >= 0:
 			h := keys.HashOf("hanse label v1", []byte(column.Levels[column.Codes[i]]))
-			rows[i][1] = binary.BigEndian.Uint64(h[:])
+			copy(row[8:], h[:8])
 		}
+		rows[i] = string(row[:])
 	}
-	slices.SortFunc(rows, func(a, b [2]uint64) int { return slices.Compare(a[:], b[:]) })
-	var b []byte
-	for _, row := range rows {
-		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, row[0]), row[1])
-	}
-	return keys.HashOf("hanse labels v1", key[:], []byte(label), b).String(), nil
+	slices.Sort(rows)
+	return keys.HashOf("hanse labels v1", key[:], []byte(label), []byte(strings.Join(rows, ""))).String(), nil
 }
