@@ -24,9 +24,7 @@ func autoOracle(t *testing.T, f *fixture, sigma float64) []float64 {
 	table.Pairs64(phi, turns)
 	y := describe(f.params.Target, f.labels[0]).standardised(f.labels[0].Values)
 	out, err := f.params.HeldOut(f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	loss, _ := kernel.ParseLoss(f.params.Loss)
 	score := func(j int, x []float64) float64 {
 		s := x[d]

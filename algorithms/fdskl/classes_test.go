@@ -37,9 +37,7 @@ func oneAgainstRest(t *testing.T, f *fixture) (functions []Coefficients) {
 		}
 		p.Labels = labels
 		m, err := Train(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		functions = append(functions, Coefficients{m.Alpha, m.Intercept})
 	}
 	return functions
@@ -112,9 +110,7 @@ func TestClassesByNormalEquations(t *testing.T) {
 		b.Set(j, int(y), 1)
 	}
 	var w, want mat.Dense
-	if err := w.Solve(a, b); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.Solve(a, b))
 	want.Mul(features(rows), &w)
 	got, _ := f.predict(t, f.federation(t), models, rows, 0)
 	for j := range 40 {
@@ -151,9 +147,7 @@ func TestScoresOfClasses(t *testing.T) {
 				var first []float64
 				for _, receiver := range []int{0, 3} {
 					d, err := Disclose(f.scoring(19, 19, receiver))
-					if err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, err)
 					links.declare(t, d, 1)
 					got, learned := f.predict(t, links, models, rows, receiver)
 					checkOpenings(t, f, d, learned, func(kind string) bool { return kind == "angles" || kind == "scores" })
@@ -173,9 +167,7 @@ func TestScoresOfClasses(t *testing.T) {
 					return
 				}
 				s, err := NewScorer(Scoring{Models: models, Network: Solo{}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				if pooled, err := s.Score(t.Context(), rows); err != nil || !slices.Equal(pooled, first) {
 					t.Errorf("pooled scores are others: %v", err)
 				}
@@ -210,9 +202,7 @@ func classModel() *Model {
 // TestClassModelsDecode to what they were; those whose functions are not those of their classes are refused.
 func TestClassModelsDecode(t *testing.T) {
 	m, err := DecodeModel([]byte(bytesOf(t, classModel())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if !reflect.DeepEqual(m.Against, classModel().Against) || !slices.Equal(m.Classes, classModel().Classes) {
 		t.Errorf("decoded %+v", m)
 	}
@@ -275,9 +265,7 @@ func TestHostileClasses(t *testing.T) {
 	}
 	told := func(names ...string) []byte {
 		data, err := description{Scale: 1, Classes: names}.encode(1 << 16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return data
 	}
 	for _, c := range []struct {

@@ -45,9 +45,7 @@ func (f *fixture) scoring(rows, batch, receiver int) Outline {
 func (f *fixture) disclose(t testing.TB) joint.Disclosure {
 	t.Helper()
 	d, err := Disclose(f.outline())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return d
 }
 

@@ -34,9 +34,7 @@ func TestFeaturesOfFewRows(t *testing.T) {
 			t.Errorf("%d rows, %v: features %v, said %q, %v, want %v and %q", c.rows, c.more, got, said, err, c.want, c.said)
 		}
 		p, err := ParamsOf(job.Parameters, job.Parties)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if text := p.FewFeatures(c.rows); (text != "") != (c.said != "") {
 			t.Errorf("%d rows, %v: the summary says %q", c.rows, c.more, text)
 		}

@@ -44,9 +44,7 @@ func newFixture(t testing.TB, q, rows, active int, p Params) *fixture {
 	}
 	p.Label = "y"
 	f.params = p.WithDefaults()
-	if err := f.params.Validate(f.names); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.params.Validate(f.names))
 	for i := range q {
 		f.labels = append(f.labels, nil)
 		if i < active {
@@ -74,13 +72,9 @@ func testColumns(rng *rand.Rand, rows int, signal []float64) []kernel.Column {
 func newPart(t testing.TB, name string, columns []kernel.Column) Part {
 	t.Helper()
 	n, err := kernel.Fit(columns, nil, kernel.FitOptions{Numeric: kernel.MinMax})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	rows, err := n.Apply(columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return Part{Owner: keys.ID(keys.HashOf("test owner", []byte(name))), Normaliser: n, Rows: rows,
 		Phase: PhaseSeed(keys.HashOf("test phase", []byte(name)))}
 }

@@ -211,9 +211,7 @@ func checkAngles(t *testing.T, f *fixture, angles map[trace.Angle]float64) {
 func (f *fixture) angle(t *testing.T, a trace.Angle) float64 {
 	t.Helper()
 	tr, err := newTrainer(f.party(0, Solo{}, newVault()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var sum float64
 	for _, part := range f.parts {
 		w := newOmega(tr.kernel, f.params.PublicSeed(), part)
@@ -234,9 +232,7 @@ func TestFollowerListsNoSumThatIsTooLarge(t *testing.T) {
 	f := Follow(o)
 	defer f.Close()
 	newest := binary.LittleEndian.AppendUint64(make([]byte, 8), math.Float64bits(1<<12-1))
-	if err := f.Broadcast(KindResumePoint, newest); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.Broadcast(KindResumePoint, newest))
 	var batch []byte
 	for j := range uint32(o.Rows) {
 		batch = binary.LittleEndian.AppendUint32(batch, j)

@@ -69,9 +69,7 @@ func compareParts(t *testing.T, want, got []*Model) {
 func bytesOf(t testing.TB, m *Model) string {
 	t.Helper()
 	data, err := m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return string(data)
 }
 
@@ -84,9 +82,7 @@ func TestPooledIsTheSameModel(t *testing.T) {
 			f := newFixture(t, 4, 60, 1, p)
 			joint := f.train(t)[0]
 			pooled, err := Train(t.Context(), f.pooled())
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if !slices.Equal(joint.Alpha, pooled.Alpha) || joint.Intercept != pooled.Intercept || joint.Sigma != pooled.Sigma ||
 				joint.Objective != pooled.Objective || joint.Iterations != pooled.Iterations || joint.Mean != pooled.Mean ||
 				joint.Scale != pooled.Scale {

@@ -47,18 +47,14 @@ func goldenModel() *Model {
 func readGolden(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile(goldenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var digits strings.Builder
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
 		digits.WriteString(strings.Join(strings.Fields(line), ""))
 	}
 	data, err := hex.DecodeString(digits.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return data
 }
 
@@ -66,9 +62,7 @@ func readGolden(t testing.TB) []byte {
 func annotate(t *testing.T, data []byte) string {
 	t.Helper()
 	var fields map[int]cbor.RawMessage
-	if err := cbor.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, cbor.Unmarshal(data, &fields))
 	var out strings.Builder
 	out.WriteString("# A model part, version 2: a CBOR map from field numbers to values.\n")
 	out.WriteString(hex.EncodeToString(data[:1]) + " # fields\n")
@@ -76,16 +70,12 @@ func annotate(t *testing.T, data []byte) string {
 	for i := range kind.NumField() {
 		text, _, _ := strings.Cut(kind.Field(i).Tag.Get("cbor"), ",")
 		number, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if fields[number] == nil {
 			continue
 		}
 		key, err := cbor.Marshal(number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		out.WriteString("\n# " + hex.EncodeToString(key) + " " + kind.Field(i).Name + "\n" + hex.EncodeToString(key))
 		for value := range chunks(fields[number], 40) {
 			out.WriteString(" " + hex.EncodeToString(value) + "\n")
@@ -110,21 +100,15 @@ func chunks(data []byte, n int) func(func([]byte) bool) {
 // TestGoldenModel holds the encoding still.
 func TestGoldenModel(t *testing.T) {
 	data, err := goldenModel().Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if *update {
-		if err := os.WriteFile(goldenFile, []byte(annotate(t, data)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(goldenFile, []byte(annotate(t, data)), 0o644))
 	}
 	if want := readGolden(t); !bytes.Equal(data, want) {
 		t.Errorf("the encoding has changed:\n%x, want\n%x", data, want)
 	}
 	m, err := DecodeModel(readGolden(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	want := goldenModel()
 	if !math.IsNaN(m.Objective) {
 		t.Errorf("objective is %v, want NaN", m.Objective)
@@ -207,9 +191,7 @@ func FuzzDecodeModel(f *testing.F) {
 	m := goldenModel()
 	m.Held, m.Alpha, m.Reading, m.Objective = nil, nil, nil, 0.5
 	data, err := m.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	f.Add(data)
 	if data, err = classModel().Encode(); err != nil {
 		f.Fatal(err)

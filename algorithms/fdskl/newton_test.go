@@ -60,14 +60,10 @@ func solve(t testing.TB, o *local) (kept []*lbfgs.State, last *lbfgs.State) {
 	t.Helper()
 	vault := &keeper{memory: newVault()}
 	last, _, err := o.newton(t.Context(), make([]float64, o.size()), nil, vault)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, data := range vault.saved {
 		s := new(lbfgs.State)
-		if err := cbor.Unmarshal(data, s); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cbor.Unmarshal(data, s))
 		kept = append(kept, s)
 	}
 	return kept, last

@@ -58,15 +58,11 @@ func TestRunsThatEndAreAtTheOptimum(t *testing.T) {
 			o := objectiveOf(table, features, lambda)
 			x := featuresOf(o)
 			want, err := optimum.Fit(x, table.Y, slices.Repeat([]float64{lambda}, features))
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			for _, side := range []int{newtonSide, 1} {
 				o.newtonSide, o.Params.Iterations = side, 300
 				last, q, err := o.solver.minimise(t.Context(), o, make([]float64, o.size()), nil, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				value := func(w []float64, intercept float64) (value, mean float64) {
 					f := mat.NewVecDense(o.Rows, nil)
 					f.MulVec(x, mat.NewVecDense(features, w))

@@ -104,9 +104,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%q: the defaults of defaults are others: %+v", c.text, again)
 		}
 		var text bytes.Buffer
-		if err := toml.NewEncoder(&text).Encode(got); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, toml.NewEncoder(&text).Encode(got))
 		if again, err := ParseParams(text.Bytes(), []string{"a", "b"}); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%q written and read again: error %v, parameters %+v", c.text, err, again)
 		}
@@ -124,8 +122,6 @@ func FuzzParseParams(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := p.Validate([]string{"a", "b"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, p.Validate([]string{"a", "b"}))
 	})
 }

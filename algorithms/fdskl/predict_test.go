@@ -21,9 +21,7 @@ func (f *fixture) newRows(t *testing.T, n int) []*kernel.Matrix {
 		columns := testColumns(rng, n, make([]float64, n))
 		columns[1].Values[n/2] = 0.5
 		m, err := part.Normaliser.Apply(columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		rows = append(rows, m)
 	}
 	return rows
@@ -68,9 +66,7 @@ func TestJointPredictionIsThePooledOne(t *testing.T) {
 					want := exactScores(f, models, rows)
 					for _, receiver := range []int{0, len(f.names) - 1} { // the leader and a passive party
 						d, err := Disclose(f.scoring(rows[0].Rows, rows[0].Rows, receiver))
-						if err != nil {
-							t.Fatal(err)
-						}
+						mustDo(t, err)
 						links.declare(t, d, active)
 						got, learned := f.predict(t, links, models, rows, receiver)
 						checkOpenings(t, f, d, learned, func(kind string) bool { return kind == "angles" || kind == "scores" })
@@ -166,13 +162,9 @@ func TestPooledScorer(t *testing.T) {
 		models, rows := f.train(t), f.newRows(t, 11)
 		joint, _ := f.predict(t, f.federation(t), models, rows, 0)
 		s, err := NewScorer(Scoring{Models: models, Network: Solo{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		pooled, err := s.Score(t.Context(), rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for j := range joint {
 			if joint[j] != pooled[j] {
 				t.Errorf("%s, row %d: %v jointly, %v pooled", name, j, joint[j], pooled[j])

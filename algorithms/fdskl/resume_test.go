@@ -119,9 +119,7 @@ func TestResume(t *testing.T) {
 func testResume(t *testing.T, r *resumption) {
 	vaults := r.newVaults()
 	want, operations, err := r.run(vaults, life{party: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	r.want = want
 	tried := 1 // operations of each party
 	if drawn.All {

@@ -24,9 +24,7 @@ func (f *fixture) predictInShards(t *testing.T, models []*Model, rows []*kernel.
 	}
 	for _, shard := range spans(t, rows[0].Rows, 2, n) {
 		d, err := Disclose(f.scoring(shard.Rows(), batch, receiver))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		net := f.federation(t)
 		net.declare(t, d, len(f.params.Active))
 		must(t, net.run(func(ctx context.Context, i int, n joint.Network) error {

@@ -29,9 +29,7 @@ type sharding struct {
 func spans(t testing.TB, rows, block, n int) (list []Shard) {
 	t.Helper()
 	all, err := joint.Cut(rows, block, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, s := range all {
 		list = append(list, Span(s))
 	}
@@ -51,9 +49,7 @@ func (f *fixture) newSharding(t testing.TB, block, n int) *sharding {
 		o := f.outline()
 		o.Shard = &shard
 		d, err := Disclose(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		net := f.federation(t)
 		net.declare(t, d, len(f.params.Active))
 		s.nets = append(s.nets, net)
@@ -104,9 +100,7 @@ func (s *sharding) train(t testing.TB, change func(sums [][]Sums)) ([]*Model, []
 	o := s.outline()
 	o.InShards = true
 	d, err := Disclose(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	node := s.federation(t)
 	node.declare(t, d, len(s.params.Active))
 	begun, ready := make([]*Begun, len(s.names)), make(chan int, len(s.names))
@@ -225,9 +219,7 @@ func TestSumsDoNotDependOnTheCut(t *testing.T) {
 			sums, err := SumRows(t.Context(), Summing{Begun: m, Rows: f.rows, Shard: s, Labels: labels[s.Lo:s.Hi],
 				Matrices: []*kernel.Matrix{f.parts[0].Rows.Cut(s.Lo, s.Hi)}, Network: Solo{}, Workers: workers,
 				blockBytes: blockBytes})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			mustDo(rt, err)
 			return sums
 		}
 		want := sum(Shard{0, f.rows}, blockBytes, 1)
@@ -350,9 +342,7 @@ func TestSumRowsRefuses(t *testing.T) {
 func TestAShardOpensItsAnglesAlone(t *testing.T) {
 	f := newFixture(t, 4, 5000, 1, Params{Loss: "square"})
 	shards, err := Shards(f.params, f.rows, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	whole := f.disclose(t)
 	at := slices.IndexFunc(whole.Operations, func(o contract.Operation) bool { return o.Kind == KindAngles })
 	want := whole.Operations[at]
@@ -377,9 +367,7 @@ func TestAShardOpensItsAnglesAlone(t *testing.T) {
 	gathers := f.outline()
 	gathers.InShards = true
 	d, err := Disclose(gathers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	rest := slices.DeleteFunc(slices.Clone(whole.Operations), func(o contract.Operation) bool {
 		return o.Kind == KindAngles || o.Kind == KindResumePoint
 	})
@@ -470,4 +458,12 @@ func TestFollowerFindsEveryAngleOfAShard(t *testing.T) {
 		t.Errorf("%d angles opened, want %d", len(angles), want)
 	}
 	checkAngles(t, f, angles)
+}
+
+// mustDo ends the test on an error.
+func mustDo(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

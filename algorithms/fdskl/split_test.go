@@ -49,9 +49,7 @@ func compareJoint(t *testing.T, f *fixture) {
 	alone := f.pooled()
 	alone.newtonSide = 1 // newton goes another way
 	pooled, err := Train(t.Context(), alone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	turns := pooledTurns(t, f)
 	cosine := kernel.Cosines()
 	for j := range f.rows {
@@ -79,17 +77,11 @@ func compareJoint(t *testing.T, f *fixture) {
 func pooledTurns(t *testing.T, f *fixture) []uint16 {
 	t.Helper()
 	tr, err := newTrainer(f.pooled())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	o, err := tr.newOpener()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	turns, err := o.openAngles(t.Context(), 0, tr.matrices(), 0, f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return turns
 }
 

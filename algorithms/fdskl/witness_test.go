@@ -285,9 +285,7 @@ func checkTrace(t *testing.T, p Params, names []string, columns []int) {
 			name := fmt.Sprintf("%s, %d rows, %d parties: %+v", privacy, rows, len(names), p)
 			o := Outline{Params: p, Privacy: privacy, Parties: names, Columns: columns, Rows: rows}
 			d, err := Disclose(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			compareOperations(t, name, d.Operations, traceTraining(p, privacy, names, rows))
 			for _, batch := range []int{1, 1000} {
 				o.Receiver, o.BatchRows = names[len(names)/2], batch
@@ -301,9 +299,7 @@ func checkTrace(t *testing.T, p Params, names []string, columns []int) {
 	}
 	for _, privacy := range []string{Masked, Published, Sealed} {
 		d, stage, err := DiscloseBeginning(Outline{Params: p, Privacy: privacy, Parties: names})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		want := &witness{params: p, privacy: privacy, parties: names}
 		want.beginning()
 		compareOperations(t, "beginning", d.Operations, want.list)

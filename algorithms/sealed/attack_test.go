@@ -448,15 +448,13 @@ func TestScoresAreOfCheckedCoefficients(t *testing.T) {
 				return nil
 			}
 			var scores []float64
-			if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+			must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				got, err := f.score(ctx, i, n, 1, models[i], 0)
 				if i == 0 {
 					scores = got
 				}
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if c := math.Abs(stat.Correlation(scores, read, nil)); c > .97 {
 				t.Errorf("the %s adds %d at scale %d, and the scores go with the feature with a correlation of %.3f", role, by,
 					scale, c)
@@ -497,15 +495,13 @@ func TestFactorsStayOpen(t *testing.T) {
 		return nil
 	}
 	var scores []float64
-	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		got, err := f.score(ctx, i, n, 1, models[i], 0)
 		if i == 0 {
 			scores = got
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	o := f.newOracle(t, models[0].Sigma)
 	var mix mat.VecDense
 	pair, mean := o.z.Slice(0, f.rows, 2*angle, 2*angle+2), stat.Mean(scores, nil)
@@ -551,15 +547,13 @@ func TestFeaturesStayOpenWhileRowsAreScored(t *testing.T) {
 		}
 		receiver := rolesOf(f.params, f.names, 0).parties[c.liar]
 		var scores []float64
-		if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+		must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			got, err := f.score(ctx, i, n, 1, models[i], receiver)
 			if i == receiver {
 				scores = got
 			}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		shares := models[receiver].Shares
 		var errs []float64
 		for i := range d {

@@ -15,19 +15,15 @@ func BenchmarkTrain(b *testing.B) {
 	f.block, f.save = 0, 0
 	testNetwork := newFederation(b, f.names)
 	d, err := f.disclose()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	testNetwork.declare(b, d)
 	for b.Loop() {
 		for i := range f.vaults {
 			f.vaults[i] = newVault()
 		}
-		if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+		must(b, first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, testNetwork.session))
 			return err
-		})); err != nil {
-			b.Fatal(err)
-		}
+		})))
 	}
 }

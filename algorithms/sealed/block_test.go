@@ -41,7 +41,7 @@ func TestBlocksLeaveNothingBehind(t *testing.T) {
 			f.block, f.save = 8, blocks
 			testNetwork := f.testNetwork(t)
 			left := make([]int, len(f.names))
-			if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+			must(t, first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				party := f.party(i, n, testNetwork.session)
 				party.Party.Network = network{n}
 				begun, err := fdskl.Begin(ctx, party.Party)
@@ -74,9 +74,7 @@ func TestBlocksLeaveNothingBehind(t *testing.T) {
 				}}
 				_, err = tr.train(ctx)
 				return err
-			})); err != nil {
-				t.Fatal(err)
-			}
+			})))
 			for i, n := range left {
 				if n > most {
 					t.Errorf("%s still has the turns of %d blocks of %d, want %d at most", f.names[i], n, blocks, most)

@@ -114,12 +114,10 @@ func TestCollectorReadsNothingOfATraining(t *testing.T) {
 		c.tape.rewind()
 		l := newLab(f.names, c.tape.source)
 		l.heard = c.note
-		if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+		must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			_, err := Train(ctx, f.party(i, n, 1))
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		seen, taken = append(seen, c.scores(true)...), append(taken, c.scores(false)...)
 	}
 	if len(seen) != 8*models {

@@ -168,12 +168,10 @@ func (f *fixture) train(t testing.TB, testNetwork *federation) []*fdskl.Model {
 	must(t, err)
 	testNetwork.declare(t, d)
 	models := make([]*fdskl.Model, len(f.names))
-	if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
+	must(t, first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		models[i], err = Train(ctx, f.party(i, n, testNetwork.session))
 		return err
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	return models
 }
 
@@ -203,15 +201,13 @@ func (f *fixture) predict(t testing.TB, testNetwork *federation, models []*fdskl
 	testNetwork.declare(t, d)
 	f.forgetScoring()
 	var scores []float64
-	if err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		got, err := f.score(ctx, i, n, testNetwork.session, models[i], receiver)
 		if i == receiver {
 			scores = got
 		}
 		return err
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	return scores
 }
 
@@ -233,15 +229,13 @@ func (f *fixture) computed(t testing.TB, pads *tape, words []uint64,
 		c[0], c[1], c[2] = append(c[0], a), append(c[1], b), append(c[2], w-a-b)
 	}
 	var shares [rss.Roles]rss.Share
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(f.party(i, n, 1))
 		if err != nil {
 			return err
 		}
 		shares[tr.role], err = with(ctx, tr, rss.Components(tr.role, c).Clone())
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return rss.Reconstruct(shares[rss.LabelHolder], shares[rss.Keeper])
 }

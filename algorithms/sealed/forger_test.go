@@ -143,13 +143,9 @@ func (f *fixture) forge(t *testing.T, kind string) {
 func FuzzSums(f *testing.F) {
 	tr, vault := sumsTrainer(f)
 	acc, err := tr.assembler.savedSums(point{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	acc.next = 4
-	if err := tr.assembler.saveSums(1, acc); err != nil {
-		f.Fatal(err)
-	}
+	must(f, tr.assembler.saveSums(1, acc))
 	f.Add(vault.files[stageSums.file(1)], uint32(4))
 	f.Add([]byte{0xa0}, uint32(0))
 	f.Fuzz(func(t *testing.T, data []byte, number uint32) {

@@ -55,7 +55,7 @@ func TestRowsComeBackBitForBit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testNetwork := f.testNetwork(t)
 			watch := make([]*watched, len(f.names))
-			err := first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+			must(t, first(testNetwork.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 				p := f.party(i, n, testNetwork.session)
 				p.Party.Network = network{n}
 				begun, err := fdskl.Begin(ctx, p.Party)
@@ -76,8 +76,7 @@ func TestRowsComeBackBitForBit(t *testing.T) {
 				tr.columns = watch[i]
 				_, err = tr.train(ctx)
 				return err
-			}))
-			must(t, err)
+			})))
 			for i, v := range f.vaults {
 				role := rolesOf(f.params, f.names, i).role
 				blocks := (f.rows + f.block - 1) / f.block

@@ -51,7 +51,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 	tape := newTape("edge")
 	tape.rewind()
 	var total, gradient [rss.Roles]rss.Share
-	if err := newLab(names, tape.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, newLab(names, tape.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(&Party{Party: &fdskl.Party{Self: i, Names: names, Params: p, Rows: rows}, Network: n,
 			BlockRows: 4})
 		if err != nil {
@@ -94,9 +94,7 @@ func lifted(t *testing.T, p fdskl.Params, rows int, label, derivative int64, spo
 			return err
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	all := rss.Reconstruct(total[rss.LabelHolder], total[rss.Keeper])
 	sums := [4]int64{int64(all[0]), int64(all[1])}
 	if len(all) > 5 {

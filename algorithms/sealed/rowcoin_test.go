@@ -90,16 +90,14 @@ func TestAProposerCannotChooseTheRows(t *testing.T) {
 		}
 		pads := newTape("rows")
 		pads.rewind()
-		if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+		must(t, newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			tr, err := newTrainer(f.party(i, n, 1))
 			if err != nil {
 				return err
 			}
 			_, err = tr.checker.tossRows(ctx, false)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if f.keptOut(t)[row] {
 			out++
 		}

@@ -28,7 +28,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 		must(t, err)
 		net := newFederation(t, f.names)
 		net.declare(t, d)
-		if err := first(net.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+		must(t, first(net.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 			p := ShardScoring{Self: i, Receiver: receiver, Model: models[i], Rows: shard.Rows(), Network: n, Workers: 2,
 				batch: scored}
 			if parts := f.parts[i]; len(parts) > 0 {
@@ -41,9 +41,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 			got, err = DecodeScoreWords(CountScoreWords(f.params, f.names, shard.Rows(), f.names[i]), got.Encode())
 			words[i] = append(words[i], got...)
 			return err
-		})); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		spentAll(t, net)
 	}
 	o := f.prediction(f.rows, opened, receiver)
@@ -54,7 +52,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 	node.declare(t, d)
 	f.forgetScoring()
 	var scores []float64
-	if err := first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		lo := func(number int) int { return (number - 1) * opened }
 		p := Scoring{Self: i, Receiver: receiver, Model: models[i], Network: n, Vault: f.scoring[i], Session: node.session,
 			Openings: (f.rows + opened - 1) / opened, Workers: 2,
@@ -82,9 +80,7 @@ func (f *fixture) scoreInShards(t *testing.T, models []*fdskl.Model, receiver, n
 			}
 		}
 		return nil
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	spentAll(t, node)
 	return scores
 }

@@ -333,9 +333,7 @@ func TestDirectionsAreTheTextbooks(t *testing.T) {
 			}
 			l.along = append(l.along, along)
 		}
-		if err := l.wrong(t); err != nil {
-			r.Fatal(err)
-		}
+		must(r, l.wrong(t))
 	})
 }
 

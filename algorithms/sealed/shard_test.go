@@ -99,7 +99,7 @@ func (s *sharding) train(t *testing.T) []*fdskl.Model {
 		}
 	}()
 	models := make([]*fdskl.Model, len(s.names))
-	if err := first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
+	must(t, first(node.run(func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 		p := s.party(i, n, node.session)
 		p.Sums = func(_ context.Context, b *Begun) ([]Sums, error) {
 			begun[i] = b
@@ -117,9 +117,7 @@ func (s *sharding) train(t *testing.T) []*fdskl.Model {
 		}
 		models[i], err = Train(ctx, p)
 		return err
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	spentAll(t, node)
 	for _, net := range s.nets {
 		spentAll(t, net)

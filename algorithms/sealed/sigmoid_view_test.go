@@ -293,7 +293,7 @@ func (l *sigmoidLab) toyRun(t *testing.T, terms [rss.Roles]uint64, source toySig
 		received[fmt.Sprint(m.kind, m.role, i)] = slices.Clone(m.words)
 		return nil
 	}
-	if err := lab.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, lab.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		tr, err := newTrainer(l.party(i, n, 1))
 		if err != nil {
 			return err
@@ -302,9 +302,7 @@ func (l *sigmoidLab) toyRun(t *testing.T, terms [rss.Roles]uint64, source toySig
 		unit := tr.sz + tr.bs + turnRange - w.turn
 		_, err = c.share(ctx, slices.Repeat([]uint64{terms[i]<<unit + uint64(i+1)<<(unit-2)}, all))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, m := range []struct {
 		kind     string
 		from, to rss.Role

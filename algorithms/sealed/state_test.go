@@ -65,9 +65,7 @@ func FuzzPoints(f *testing.F) {
 func FuzzState(f *testing.F) {
 	good, err := checkpoint.Encode(&state{Version: stateVersion, Stage: stageSteps, Number: 2,
 		Words: [][]byte{make([]byte, 16), make([]byte, 16)}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(good)
 	f.Add([]byte{0xa0})
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -91,12 +91,10 @@ func (f *fixture) received(t *testing.T, blank rss.Use) [rss.Roles]histogram {
 		return nil
 	}
 	f.forget()
-	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, f.party(i, n, 1))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return seen
 }
 

@@ -121,12 +121,10 @@ func (s *surveyor) train(t testing.TB, x, z int, alike bool) (opened, square flo
 		}
 		return nil
 	}
-	if err := l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, l.run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		_, err := Train(ctx, s.party(i, n, 1))
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, v := range s.sharedGram(t) {
 		square += v * v
 	}
@@ -242,12 +240,10 @@ func TestTheSurveyorReadsTheBestLambda(t *testing.T) {
 		models := make([]*fdskl.Model, len(s.names))
 		pads := newTape(fmt.Sprint("survey ", s.seed))
 		pads.rewind()
-		if err := newLab(s.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
+		must(t, newLab(s.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) (err error) {
 			models[i], err = Train(ctx, s.party(i, n, 1))
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		told = append(told, -float64(slices.Index(fdskl.Candidates(), models[0].Lambda)))
 		truths = append(truths, math.Sqrt(s.truth(x, z)))
 	}

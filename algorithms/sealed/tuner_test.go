@@ -95,15 +95,13 @@ func (a *tuner) train(t *testing.T, f *fixture, seed string, blank rss.Use) (pas
 	pads := newTape(seed)
 	pads.blank = blank
 	pads.rewind()
-	if err := newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
+	must(t, newLab(f.names, pads.source).run(t, func(ctx context.Context, i int, n joint.SealedNetwork) error {
 		m, err := Train(ctx, f.party(i, n, 1))
 		if i == int(a.role) && err == nil {
 			passed = m.ToGo > toGo(1)
 		}
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	known = leastBlur
 	for name, r := range pads.reels {
 		if name.use == useBlur && name.unknown != a.role && blank != useBlur {

@@ -27,9 +27,7 @@ func TestEveryAlgorithmOverStreamsHasAShow(t *testing.T) {
 // TestBudgetsAreComparedWithTheJob lets one process stand for the job.
 func TestBudgetsAreComparedWithTheJob(t *testing.T) {
 	houses, err := online.NewHouses(online.Options{Servers: 1, Clients: 3, Rounds: 12, Budget: 3, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out, told strings.Builder
 	d := newClients(&demo{Options: &Options{Algorithm: contract.OFMSFT, Out: &out, Err: &told}, steps: &steps{w: &told}})
 	d.selection, d.federation, d.measure = houses, houses.Federation, newMeasure(false)
@@ -37,24 +35,18 @@ func TestBudgetsAreComparedWithTheJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.result.Rounds = houses.Rounds()
-	if err := d.compareBudgets(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.compareBudgets())
 	checkBudgets(t, d.result.Budgets)
 	if f := d.result.Fixed; f == nil || !(*f.MSE > 0 && *f.AverageMSE > *f.MSE) {
 		t.Errorf("fixed networks: %+v", f)
 	}
-	if err := d.printBudgets(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.printBudgets())
 	if text := out.String(); strings.Count(text, "in one process") != 2 || strings.Count(text,
 		"the job") != 1 || strings.Count(text, "±") != 6 {
 		t.Errorf("printed\n%s", text)
 	}
 	dir := t.TempDir()
-	if err := d.result.drawBudgets(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.result.drawBudgets(dir))
 	for _, name := range []string{"budgets.svg", "regret.svg"} {
 		if lines := drawnLines(t, filepath.Join(dir, name)); lines != 4 {
 			t.Errorf("%s has %d curves, want three budgets and what is never tuned", name, lines)
@@ -80,9 +72,7 @@ func checkBudgets(t *testing.T, all []budgetResult) {
 func drawnLines(t *testing.T, path string) int {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var svg struct {
 		Lines []struct {
 			Points string `xml:"points,attr"`
@@ -107,9 +97,7 @@ func TestCurvesAreDrawnWhateverTheirLength(t *testing.T) {
 		for _, v := range values {
 			all = append(all, curve{"a", "#000", v})
 		}
-		if err := writeCurves(path, newMeasure(false).drawing, all); err != nil {
-			t.Fatal(err)
-		}
+		must(t, writeCurves(path, newMeasure(false).drawing, all))
 		if got := drawnLines(t, path); got != want {
 			t.Errorf("%d curves, want %d", got, want)
 		}
@@ -129,5 +117,13 @@ func TestFiguresAreShownInTheirUnits(t *testing.T) {
 	}
 	if c := newMeasure(false).curve([]float64{1, 100}, 1); fmt.Sprint(c) != "[0 20]" {
 		t.Errorf("decibels %v", c)
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -36,9 +36,7 @@ func TestALabelFarOutWidensTheScores(t *testing.T) {
 			fmt.Fprintf(&text, "p%d,%d,%d,%d,%g\n", i, i%5, i%11, i%13, price)
 		}
 		file := filepath.Join(t.TempDir(), "prices.csv")
-		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text.String()), 0o600))
 		d := &columns{demo: &demo{Options: &Options{Algorithm: contract.FDSKL, Schedule: fdskl.Fixed, Kernel: "gaussian",
 			Target: joint.Regression}}}
 		var err error
@@ -46,13 +44,9 @@ func TestALabelFarOutWidensTheScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := d.makeParams()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		labels, err := d.data.Train[0].Column("price")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p.ScoreRange != c.want || d.far != c.says || sealed.CheckLabels(p, labels.Values) != nil {
 			t.Errorf("times %g: score_range %d, says %q, labels %v", c.factor, p.ScoreRange, d.far,
 				sealed.CheckLabels(p, labels.Values))
@@ -66,18 +60,14 @@ func TestModelsThatAreNotConvergedAreNamed(t *testing.T) {
 	d := &columns{demo: &demo{Options: &Options{Out: &out}}}
 	d.result.Baselines = []trial.Baseline{{Name: "bank alone"}, {Name: "telco alone", NotConverged: "not converged: a"}}
 	d.result.NotConverged = "not converged: b"
-	if err := d.printComparison(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.printComparison())
 	if got := out.String(); !strings.HasSuffix(got, "\ntelco alone: not converged: a\nHanse: not converged: b\n") ||
 		strings.Count(got, "not converged") != 2 {
 		t.Errorf("printed is\n%s", got)
 	}
 	out.Reset()
 	d.result.Baselines, d.result.NotConverged, d.result.ClearNotConverged = nil, "", "not converged: c"
-	if err := d.printComparison(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.printComparison())
 	if got := out.String(); !strings.HasSuffix(got, "\nall columns pooled in the clear: not converged: c\n") {
 		t.Errorf("printed is\n%s", got)
 	}

@@ -45,13 +45,9 @@ func contractOf(t *testing.T, privacy string, rows, features int) *contract.Cont
 		job.Parameters["keeper"], job.Parameters["helper"] = "insurer", "telco"
 	}
 	o, err := registry.Program().Outline(job, nil, c.Parties, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d, err := o.Disclose()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.Operations = contract.SessionOperations(len(names), d.Operations)
 	return c
 }
@@ -60,9 +56,7 @@ func contractOf(t *testing.T, privacy string, rows, features int) *contract.Cont
 func of(t *testing.T, c *contract.Contract, s *Speeds, at Place) *Forecast {
 	t.Helper()
 	f, err := Of(c, "bank", Known{Density: Density{Dense: 5}}, s, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return f
 }
 
@@ -278,9 +272,7 @@ func TestAlignmentsTakePoints(t *testing.T) {
 		c.Parties = append(c.Parties, contract.Facts{Name: name, Rows: 1000, IDs: []int{1000}})
 	}
 	spec, err := psi.SpecOf(c.Job, c.Parties)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, operations := spec.Disclose(c.Job.Parties)
 	c.Operations = contract.SessionOperations(2, operations)
 	s := &Speeds{Cores: 1, Unit: map[Kind]float64{PointProduct: 1e-3}}
@@ -358,9 +350,7 @@ func TestSpeedsAreKept(t *testing.T) {
 	t.Setenv("HOME", cache)
 	dir := t.TempDir()
 	first, err := ReadSpeeds(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !first.complete() || first.Of != current() {
 		t.Fatalf("measured %+v", first)
 	}
@@ -374,16 +364,12 @@ func TestSpeedsAreKept(t *testing.T) {
 	marked.Cores = 77
 	write := func(text []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, text, 0o600))
 	}
 	encoded := func(s Speeds) []byte {
 		t.Helper()
 		text, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return text
 	}
 	write(encoded(marked))
@@ -392,14 +378,10 @@ func TestSpeedsAreKept(t *testing.T) {
 	}
 	// Another folder of the same user finds them, and measures its own disk; who has no cache measures all.
 	shared, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	marked.Unit = maps.Clone(first.Unit)
 	marked.Unit[Synced] = 9
-	if err := os.WriteFile(filepath.Join(shared, "hanse", speedsFile), encoded(marked), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(shared, "hanse", speedsFile), encoded(marked), 0o600))
 	if again, err := ReadSpeeds(t.TempDir()); err != nil || again.Cores != 77 || again.Unit[Synced] == 9 {
 		t.Errorf("speeds of the cache were not taken, or its disk was: %+v, %v", again, err)
 	}
@@ -439,9 +421,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("the slowest lines are %s", got)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, linesFile), []byte("["), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, linesFile), []byte("["), 0o600))
 	if ReadLines(dir).Slowest([]string{"bank"}) != 0 {
 		t.Error("a broken file has lines")
 	}
@@ -464,5 +444,13 @@ func TestNoForecastBelowASecond(t *testing.T) {
 		if (o.SecondsOff != nil) != c.held || (seconds != "") != c.held {
 			t.Errorf("%v s: off by %v, %q", c.seconds, o.SecondsOff, seconds)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

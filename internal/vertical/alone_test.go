@@ -52,27 +52,17 @@ func TestAlone(t *testing.T) {
 				return all
 			}
 			prepared, err := PrepareTraining(made(1), p.Goal(), true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			fitted, err := FitAlone(prepared, p, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			data, err := fitted.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a, err := DecodeAlone(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			m := &joint.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
 			fresh := made(2)
 			kernels, linear, err := a.Score(fresh.Without("y"), everyRow(fresh), m, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			labels := fresh.Columns[1].Values
 			if e := squaredError(labels, kernels); e > 0.05 {
 				t.Errorf("the kernel model leaves %.3f of the variance", e)
@@ -91,17 +81,11 @@ func TestAlone(t *testing.T) {
 func FuzzAlone(f *testing.F) {
 	p := fdskl.Params{Active: []string{"a"}, Label: "y", Features: 4, Seed: "s"}.WithDefaults()
 	prepared, err := PrepareTraining(tables(40, 1)[0], p.Goal(), true)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	fitted, err := FitAlone(prepared, p, 1)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	data, err := fitted.Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(data)
 	m := &joint.Model{Normaliser: prepared.Normaliser, Columns: prepared.Columns}
 	rows := tables(3, 2)[0].Without("y")
@@ -114,4 +98,12 @@ func FuzzAlone(f *testing.F) {
 			t.Log(err) // one of another table, or of another kernel
 		}
 	})
+}
+
+// must ends the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

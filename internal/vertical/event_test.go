@@ -48,13 +48,9 @@ func loans(bad, good int) *dataset.Table {
 func heard(t *testing.T, table *dataset.Table, p fdskl.Params) []byte {
 	t.Helper()
 	prepared, err := PrepareTraining(table, p.Goal(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v, err := vault.Open(t.TempDir(), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	var all []byte
 	_, err = fdskl.Train(t.Context(), &fdskl.Party{Names: p.Active, Params: p, Privacy: fdskl.Masked, Vault: v,

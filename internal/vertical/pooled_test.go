@@ -53,17 +53,11 @@ func TestPooledDoesNotDependOnTheOrder(t *testing.T) {
 		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}} {
 			pooled := pooledOf(p, pick(train, order), pick(owners, order))
 			m, err := pooled.Train(t.Context(), t.TempDir(), 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got, err := pooled.Score(t.Context(), pick(test, order), 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			labels, err := test[0].Labels("y", dataset.Classification)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if e := fdskl.TestError(got, labels.Values, m); e > 0.4 {
 				t.Errorf("%s: test error %v", schedule, e)
 			}

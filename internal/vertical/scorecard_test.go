@@ -48,13 +48,9 @@ func holdScorecard(t *testing.T, table optimum.Table, lambda float64) {
 	_, d := table.X.Dims()
 	parts := parted(table.X)
 	card, err := FitScorecard(parts, signs(table.Y), table.Columns, lambda, kernel.Logistic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, err := optimum.Fit(table.X, table.Y, slices.Repeat([]float64{lambda * float64(table.Columns)}, d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	most := math.Abs(card.Intercept-want.Intercept) * pointsPerUnit
 	for j, w := range want.Weights {
 		most = max(most, math.Abs(card.Weights[j]-w)*pointsPerUnit)
@@ -88,9 +84,7 @@ func TestScorecardsOfOtherLosses(t *testing.T) {
 			n, d := table.X.Dims()
 			lambda, y := .2/float64(n), signs(table.Y)
 			card, err := FitScorecard(parted(table.X), y, table.Columns, lambda, loss)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			gradient := make([]float64, d+1)
 			for j, w := range card.Weights {
 				gradient[j] = lambda * float64(table.Columns) * w

@@ -19,14 +19,10 @@ import (
 func trained(t *testing.T, text string, o dataset.Options) (*Prepared, *joint.Model) {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := fdskl.Params{Constant: "drop"}.WithDefaults()
 	prepared, err := PrepareTraining(table, p.Goal(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return prepared, &joint.Model{Columns: prepared.Columns, Normaliser: prepared.Normaliser, Reading: ReadingOf(table, o)}
 }
 
@@ -34,9 +30,7 @@ func trained(t *testing.T, text string, o dataset.Options) (*Prepared, *joint.Mo
 func written(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -44,9 +38,7 @@ func written(t *testing.T, text string) string {
 func scored(t *testing.T, text string, m *joint.Model) (*kernel.Matrix, error) {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), ScoringOptions(dataset.Options{}, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return PrepareScoring(table, m)
 }
 
@@ -68,9 +60,7 @@ func TestMissingCellsAreALevel(t *testing.T) {
 			t.Fatalf("%q: binary columns are %q, want %q", c.way, prepared.Rows.Binary, c.binary)
 		}
 		rows, err := scored(t, "id,y,job,code,age\nd,,,2,NA\ne,,?,1,40\n", m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !slices.Equal(rows.Values, []float64{0.5, 1.5}) || !slices.Equal(rows.Set, c.set) {
 			t.Errorf("%q: numbers %v, categories %v", c.way, rows.Values, rows.Set)
 		}
@@ -98,9 +88,7 @@ func TestNewRowsAreReadAsTheTrainingWas(t *testing.T) {
 	_, m := trained(t, "id,since,age\na,01/02/1970,1\nb,31/01/1970,-\nc,11/01/1970,3\n",
 		dataset.Options{NA: []string{"-"}, Missing: "mean"})
 	data, err := roundTrip(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	rows, err := scored(t, "id,since,age\nd,02/01/1970,-\n", data)
 	if want := []float64{-9.0 / 21, 0.5}; err != nil || !slices.Equal(rows.Values, want) {
 		t.Errorf("row %v (%v), want %v", rows.Values, err, want)

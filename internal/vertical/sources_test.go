@@ -63,18 +63,14 @@ func writeCredit(t *testing.T, rows int) map[string]string {
 
 	parts := filepath.Join(dir, "parts")
 	single := filepath.Join(dir, "credit.parquet")
-	if err := errors.Join(os.WriteFile(csv, []byte(text.String()), 0o600), os.Mkdir(parts, 0o700),
+	must(t, errors.Join(os.WriteFile(csv, []byte(text.String()), 0o600), os.Mkdir(parts, 0o700),
 		parquet.WriteFile(single, list),
 		parquet.WriteFile(filepath.Join(parts, "part-1.parquet"), list[:rows/3]),
-		parquet.WriteFile(filepath.Join(parts, "part-0.parquet"), list[rows/3:])); err != nil {
-		t.Fatal(err)
-	}
+		parquet.WriteFile(filepath.Join(parts, "part-0.parquet"), list[rows/3:])))
 
 	lite := filepath.Join(dir, "credit.db")
 	db, err := sql.Open("sqlite", lite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	for _, statement := range []string{create, insert} {
 		if _, err := db.Exec(statement); err != nil {
@@ -98,23 +94,17 @@ func TestNewRowsInAnotherForm(t *testing.T) {
 	}
 	dir := t.TempDir()
 	of := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(
+	must(t, errors.Join(
 		os.WriteFile(of("a.csv"), []byte("id;rate\na;1,5\nb;2,25\nc;4\n"), 0o600),
 		os.WriteFile(of("a.tsv"), []byte("id\trate\na\t1,5\nb\t2,25\nc\t4\n"), 0o600),
 		os.WriteFile(of("said.csv"), []byte("sep=,\nid,rate\na,\"1,5\"\nb,\"2,25\"\nc,4\n"), 0o600),
 		parquet.WriteFile(of("a.parquet"), []row{{"a", 1.5}, {"b", 2.25}, {"c", 4}}),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	o := dataset.Options{Delimiter: ";", Decimal: ","}
 	table, err := dataset.Read(of("a.csv"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n, err := kernel.Fit(KernelColumns(table), nil, kernel.FitOptions{Numeric: kernel.MinMax})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := &joint.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
 	for _, name := range []string{"a.csv", "a.parquet", "a.tsv", "said.csv"} {
 		table, err := dataset.Read(of(name), ScoringOptions(dataset.Options{}, m))
@@ -135,18 +125,14 @@ func TestEverySourceTheSame(t *testing.T) {
 	o := dataset.Options{Missing: "mean", Ignore: []string{"since"}, Label: "married"}
 	model := func(location string) (*dataset.Table, []byte) {
 		table, err := dataset.Read(location, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p := fdskl.Params{Label: "married", Features: 32, Seed: "s"}.WithDefaults()
 		pooled := pooledOf(p, []*dataset.Table{table}, []keys.ID{{1}})
 		if _, err := pooled.Train(t.Context(), t.TempDir(), 2); err != nil {
 			t.Fatal(err)
 		}
 		encoded, err := pooled.models[0].Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return table, encoded
 	}
 	want, wanted := model(sources["CSV"])

@@ -20,9 +20,7 @@ func TestACodeWrittenAsAFloatIsTheCode(t *testing.T) {
 			_, m := trainedBy(t, way[0], codes, scale)
 			for _, text := range way {
 				rows, err := scored(t, text, m)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if !slices.Equal(rows.Set[:3], []uint16{0, 1, 2}) && scale == "" {
 					t.Errorf("%q scored by %q: codes %v", text, way[0], rows.Set)
 				}
@@ -51,13 +49,9 @@ func trainedBy(t *testing.T, text string, o dataset.Options, scale string) (*Pre
 		return trained(t, text, o)
 	}
 	table, err := dataset.Read(written(t, text), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n, err := kernel.Fit(KernelColumns(table), nil, kernel.FitOptions{Numeric: kernel.Binned, Bins: 3, MinCell: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return nil, &joint.Model{Columns: table.Names(), Normaliser: n, Reading: ReadingOf(table, o)}
 }
 
@@ -65,8 +59,6 @@ func trainedBy(t *testing.T, text string, o dataset.Options, scale string) (*Pre
 func tableOf(t *testing.T, text string, m *joint.Model) *dataset.Table {
 	t.Helper()
 	table, err := dataset.Read(written(t, text), ScoringOptions(dataset.Options{}, m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return table
 }

@@ -19,9 +19,7 @@ import (
 func waitingRows(t *testing.T) (r *rowStream, over chan struct{}, input io.WriteCloser) {
 	t.Helper()
 	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	was := os.Stdin
 	os.Stdin = in
 	defer func() { os.Stdin = was }()
@@ -34,9 +32,7 @@ func waitingRows(t *testing.T) (r *rowStream, over chan struct{}, input io.Write
 	}
 	t.Cleanup(func() { out.Close() })
 	v, err := vault.Open(filepath.Join(t.TempDir(), "job"), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	over = make(chan struct{})
 	return &rowStream{tables: tables, over: over, stream: tables.Input, vault: v}, over, out
 }
@@ -83,9 +79,7 @@ func TestPredictionsAreChecked(t *testing.T) {
 		t.Fatalf("nothing was predicted, and the last row is %d (%v)", last, err)
 	}
 	for row, prediction := range []float64{0.5, -2, 1e-9} {
-		if err := r.Predicted(row+1, prediction); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Predicted(row+1, prediction))
 	}
 	path, want := r.vault.Path(predictionsFile), "row,prediction\n1,0.5\n2,-2\n3,1e-09\n"
 	for what, damage := range map[string]func() error{
@@ -94,9 +88,7 @@ func TestPredictionsAreChecked(t *testing.T) {
 		"cut":         func() error { return os.Truncate(path, 20) },
 		"another row": func() error { return os.WriteFile(path, []byte(strings.Replace(want, "2,-2", "2,+2", 1)), 0o600) },
 	} {
-		if err := damage(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage())
 		if last, err := r.cut(math.MaxInt); last != 3 || err != nil {
 			t.Errorf("%s: the last row is %d (%v)", what, last, err)
 		}
@@ -107,22 +99,24 @@ func TestPredictionsAreChecked(t *testing.T) {
 	if last, err := r.cut(1); last != 1 || err != nil {
 		t.Errorf("cut to one row, the last is %d (%v)", last, err)
 	}
-	if err := r.Predicted(2, 7); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Predicted(2, 7))
 	if text, _ := os.ReadFile(path); string(text) != "row,prediction\n1,0.5\n2,7\n" {
 		t.Errorf("after a row was predicted again the copy says %q", text)
 	}
 	log, err := os.ReadFile(r.vault.Path(predictionsLog))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	log[60] ^= 1
-	if err := os.WriteFile(r.vault.Path(predictionsLog), log, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(r.vault.Path(predictionsLog), log, 0o600))
 	var damaged *vault.DamagedError
 	if _, err := r.cut(math.MaxInt); !errors.As(err, &damaged) {
 		t.Errorf("a damaged log: %v", err)
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ func TestContractsHaveTheCoinsMessages(t *testing.T) {
 		}
 		operations, err := operationsOf(job, all, []federated.Summed{{Server: "p0", Clients: clients, Times: 3,
 			Sum: federated.Sum{Kind: "updates", N: 10, Bits: 20, Bound: 1}}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		bytes := map[string]int64{"sum-commit": 12 * 32, "sum-pledged": 12 * (5 + 32), "sum-reveal": 12 * 16,
 			"sum-nonces": 3*(33*16+2) + 33*98}
 		found := 0

@@ -55,9 +55,7 @@ func TestScoresAreReadBackAsTheyOpened(t *testing.T) {
 		Turned: true}
 	opened := []float64{0.5, -2}
 	var b bytes.Buffer
-	if err := renderScores(&b, []string{"r1", "r2"}, opened, nil, reading{model: m}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, renderScores(&b, []string{"r1", "r2"}, opened, nil, reading{model: m}))
 	const want = "id,score bad,class,probability bad\nr1,-0.5,good,0.37754067\nr2,2,bad,0.88079708\n"
 	if b.String() != want {
 		t.Errorf("the file is\n%s\nwant\n%s", b.String(), want)

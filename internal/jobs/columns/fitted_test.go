@@ -15,9 +15,7 @@ import (
 // sentence says so.
 func TestFlattered(t *testing.T) {
 	v, err := vault.Open(t.TempDir(), vault.Options{Owner: keys.HashOf("test")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer v.Close()
 	j := &judged{vault: v, model: &joint.Model{}}
 	d := &figures.Decision{Of: "the rows of job may", Threshold: 0.25, Platt: &figures.Platt{A: -1}}
@@ -25,9 +23,7 @@ func TestFlattered(t *testing.T) {
 	says := func(d *figures.Decision, rule figures.Rule, ids ...string) string {
 		t.Helper()
 		words, err := j.flattered(d, rule, ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return strings.Join(words, "\n")
 	}
 	const probabilities = ", which flatters log loss, Brier and calibration"
@@ -38,9 +34,7 @@ func TestFlattered(t *testing.T) {
 	if got := says(d, youden, "a"); got != unknown {
 		t.Errorf("a decision of rows that nobody knows says %q, want %q", got, unknown)
 	}
-	if err := saveFitted(v, DecisionRowsFile, []string{"a", "b", "c"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, saveFitted(v, DecisionRowsFile, []string{"a", "b", "c"}))
 	for _, c := range []struct {
 		d    *figures.Decision
 		rule figures.Rule

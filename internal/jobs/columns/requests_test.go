@@ -15,16 +15,12 @@ import (
 // TestRequestsAreBookedInOrder lists what a party takes from a receiver.
 func TestRequestsAreBookedInOrder(t *testing.T) {
 	v, err := vault.Open(filepath.Join(t.TempDir(), "job"), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	job := contract.Job{OpenTo: "telco", Requests: 3}
 	open := func() *requestLog {
 		t.Helper()
 		b, err := (&prediction{job: &job, model: new(joint.Model)}).openRequests(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b
 	}
 	b := open()
@@ -50,19 +46,23 @@ func TestRequestsAreBookedInOrder(t *testing.T) {
 	if last, cut := b.cutOff(); !cut || last != (rowRequest{3, 0}) {
 		t.Errorf("cut off is %+v, %v", last, cut)
 	}
-	if err := b.answer([]float64{0.25}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.answer([]float64{0.25}))
 	if b = open(); !slices.Equal(b.answers[0], []float64{0.25}) || b.answered != 3 {
 		t.Errorf("answers are %v, the last of number %d", b.answers, b.answered)
 	}
 	for file, data := range map[string][]byte{requestsFile: {1, 2}} {
-		if err := v.Save(file, data); err != nil {
-			t.Fatal(err)
-		}
+		must(t, v.Save(file, data))
 		if _, err := (&prediction{job: &job, model: new(joint.Model)}).openRequests(v); err == nil ||
 			!strings.Contains(err.Error(), "requests has 2 bytes, want 8") {
 			t.Errorf("error is %v", err)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,18 +12,12 @@ import (
 // TestKnownScoresOfClasses are kept, as many for a row as there are classes, and a log of another model's is refused.
 func TestKnownScoresOfClasses(t *testing.T) {
 	v, err := vault.Open(filepath.Join(t.TempDir(), "job"), vault.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k, err := openKnownScores(v, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := opening{keys.HashOf("job"), 1}
 	for range 2 { // the second adds nothing
-		if err := k.add(o, []string{"a", "bc"}, []float64{1, 2, 3, -4, 5, 0.5}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, k.add(o, []string{"a", "bc"}, []float64{1, 2, 3, -4, 5, 0.5}))
 	}
 	if k, err = openKnownScores(v, 3); err != nil {
 		t.Fatal(err)
@@ -37,9 +31,7 @@ func TestKnownScoresOfClasses(t *testing.T) {
 		}
 	}
 	before, _ := k.of("a", 1)
-	if err := k.add(opening{o.contract, 2}, []string{"a"}, []float64{7, 8, 9}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, k.add(opening{o.contract, 2}, []string{"a"}, []float64{7, 8, 9}))
 	got, ok := k.of("a", 2)
 	if !ok || !slices.Equal(got, []float64{7, 8, 9}) || !slices.Equal(before, []float64{1, 2, 3}) {
 		t.Errorf("a, scored again, has %v, want the new scores; who had the old ones has %v", got, before)

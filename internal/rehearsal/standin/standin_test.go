@@ -41,9 +41,7 @@ func training(rows int, parameters map[string]any) *contract.Contract {
 func tables(t *testing.T, l *Layout) map[string]*dataset.Reading {
 	t.Helper()
 	made, err := l.OverColumns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := make(map[string]*dataset.Reading)
 	for name, table := range made {
 		all[name] = written(t, table)
@@ -54,20 +52,14 @@ func tables(t *testing.T, l *Layout) map[string]*dataset.Reading {
 func written(t *testing.T, table *Table) *dataset.Reading {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "train.csv")
-	if err := table.Write(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Write(path))
 	source, o, err := dataset.Locate(path, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range table.People {
 		o.Identify = append(o.Identify, c.Name)
 	}
 	r, err := dataset.Load(context.Background(), source, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -75,14 +67,10 @@ func written(t *testing.T, table *Table) *dataset.Reading {
 func read(t *testing.T, r *dataset.Reading, label string) *dataset.Table {
 	t.Helper()
 	_, o, err := dataset.Locate(r.Path, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o.Label = label
 	table, err := r.Table(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return table
 }
 
@@ -99,9 +87,7 @@ func TestTablesAreOfTheShapeThatTheContractStates(t *testing.T) {
 	} {
 		c := training(60, of.parameters)
 		p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all := tables(t, &Layout{Contract: c})
 		if len(all) != 2 {
 			t.Fatalf("%s: %d tables, want those of bank and telco", name, len(all))
@@ -116,9 +102,7 @@ func TestTablesAreOfTheShapeThatTheContractStates(t *testing.T) {
 		}
 		for i, table := range []*dataset.Table{bank, telco} {
 			prepared, err := vertical.PrepareTraining(table, p.Goal(), i == 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f := c.Parties[i]
 			if table.Rows() != f.Rows || len(prepared.Columns) != f.Columns || prepared.Rows.Columns() != f.Columns {
 				t.Errorf("%s: %s has %d rows and %d columns, %d to a model", name, f.Name, table.Rows(), len(prepared.Columns),
@@ -136,18 +120,14 @@ func TestBinsAreAsManyAsTheContractStates(t *testing.T) {
 		c.Job.Algorithm = contract.GLM
 		c.Parties[0].Bins, c.Parties[1].Bins = of.bank, of.telco
 		p, err := fdskl.ParamsOf(c.Job.Parameters, c.Job.Parties)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for name, r := range tables(t, &Layout{Contract: c}) {
 			label := ""
 			if name == "bank" {
 				label = "default"
 			}
 			prepared, err := vertical.PrepareTraining(read(t, r, label), p.Goal().At(name == "bank"), name == "bank")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f := c.Parties[c.Job.Index(name)]
 			if got := prepared.Rows.Columns(); got != f.Bins || len(prepared.Columns) != f.Columns {
 				t.Errorf("%s has %d bins in %d columns, want %d in %d", name, got, len(prepared.Columns), f.Bins, f.Columns)
@@ -167,13 +147,9 @@ func TestASchemaSaysWhatKindColumnsAre(t *testing.T) {
 	l := &Layout{Contract: c, Schemas: map[string]*Schema{"telco": schema}}
 	r := tables(t, l)["telco"]
 	_, o, err := dataset.Locate(r.Path, dataset.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := r.Survey(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, c := range s.Columns {
 		got = append(got, fmt.Sprintf("%s %d", c.Kind, c.Levels))
@@ -206,9 +182,7 @@ func TestPeopleOfAnAlignment(t *testing.T) {
 			{Name: "telco", Rows: 30, IDs: []int{30, 30}}, {Name: "shop"}}}
 	for _, by := range [][]keys.Identifier{nil, identifiers} {
 		made, err := (&Layout{Contract: c, Identifiers: by, Common: 0.5}).OfAlignment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		common := make(map[ids.ID]int)
 		for name, table := range made {
 			r := written(t, table)
@@ -219,9 +193,7 @@ func TestPeopleOfAnAlignment(t *testing.T) {
 			}
 			for k, id := range by {
 				recipe, err := newRecipe(id, k)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				found := identified(t, r, recipe, id)
 				if len(found) != f.IDs[k] {
 					t.Errorf("%s has %d ids %q, want %d", name, len(found), id.Name, f.IDs[k])
@@ -255,9 +227,7 @@ func identified(t *testing.T, r *dataset.Reading, recipe *ids.Recipe, id keys.Id
 		names = append(names, c.Name)
 	}
 	columns, lines, err := r.Texts(names...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := make(map[ids.ID]bool)
 	for row := range lines {
 		var cells []string
@@ -305,13 +275,9 @@ func TestTheSameLayoutGivesTheSameBytes(t *testing.T) {
 	var texts [2][]byte
 	for i := range texts {
 		made, err := (&Layout{Contract: training(40, nil)}).OverColumns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		path := filepath.Join(t.TempDir(), "bank.csv")
-		if err := made["bank"].Write(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, made["bank"].Write(path))
 		if texts[i], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
@@ -325,9 +291,7 @@ func TestTheSameLayoutGivesTheSameBytes(t *testing.T) {
 func TestASketchStatesWhatSchemasSay(t *testing.T) {
 	read := func(text string) *Schema {
 		s := new(Schema)
-		if err := json.Unmarshal([]byte(text), s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(text), s))
 		return s
 	}
 	schemas := map[string]*Schema{
@@ -338,9 +302,7 @@ func TestASketchStatesWhatSchemasSay(t *testing.T) {
 	job := training(0, nil).Job
 	job.Rows = "common"
 	c, err := Sketch(registry.Program(), job, schemas, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, f := range c.Parties {
 		got = append(got, fmt.Sprintf("%s %s %d %d", f.Name, f.Role, f.Rows, f.Columns))
@@ -373,5 +335,13 @@ func TestAStandInHasTheEventOfItsJob(t *testing.T) {
 		if got := [2]string{l.cell(9, 0.1), l.cell(9, 0.9)}; got != want {
 			t.Errorf("event %q: other rows are %q, want %q", event, got, want)
 		}
+	}
+}
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
