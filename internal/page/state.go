@@ -3,6 +3,7 @@ package page
 import (
 	"time"
 
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/internal/jobs"
 	"github.com/hanse-project/hanse/internal/node"
 	"github.com/hanse-project/hanse/keys"
@@ -21,6 +22,8 @@ type Config struct {
 	Ledger func() (*node.Ledger, error)
 	// Decide takes a person's decision on a proposal. The error is a sentence for the owner.
 	Decide func(node.Decision) (node.Decided, error)
+	// Algorithms are those that the node knows.
+	Algorithms registry.List
 	// Now is the clock by which links and sessions end; nil means time.Now.
 	Now func() time.Time
 }

@@ -55,7 +55,7 @@ func (p *Page) frame(s *session, contract *string) *frame {
 				continue
 			}
 			if c := p.config.Contract(h); c != nil {
-				f.Job.addContract(c)
+				f.Job.addContract(c, p.config.Algorithms)
 			}
 			if v.State == job.Done {
 				f.Job.addReport(p.config.Report(h))
@@ -276,8 +276,8 @@ type learnView struct {
 }
 
 // addContract adds what a contract says.
-func (v *jobView) addContract(c *contract.Contract) {
-	sharers := registry.Program().Sharers(c)
+func (v *jobView) addContract(c *contract.Contract, l registry.List) {
+	sharers := l.Sharers(c)
 	for i := range c.Parties {
 		f := &c.Parties[i]
 		row := partyView{Name: f.Name, Role: sharers.Role(f), Key: f.ID.Short()}
@@ -317,7 +317,7 @@ func (v *jobView) addContract(c *contract.Contract) {
 		}
 		v.Lines = append(v.Lines, control)
 	}
-	v.Warnings = summary.Warnings(c, registry.Program())
+	v.Warnings = summary.Warnings(c, l)
 	v.Purpose = slices.DeleteFunc(c.Job.Purpose.Fields(), func(f contract.PurposeField) bool { return f.Text == "" })
 	place := make(map[contract.Opening]int)
 	who := make(map[int][]string)

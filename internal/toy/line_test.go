@@ -189,7 +189,8 @@ func (o *office) run(text string) (*contract.Contract, *jobs.Report) {
 func (o *office) shown(i int, kind string, all ...*contract.Contract) {
 	o.t.Helper()
 	n := o.nodes[i]
-	p, err := page.New(page.Config{Status: n.Status, Contract: n.Contract, Report: n.Report, Ledger: n.Ledger})
+	p, err := page.New(page.Config{Status: n.Status, Contract: n.Contract, Report: n.Report, Ledger: n.Ledger,
+		Algorithms: o.configs[i].Algorithms})
 	must(o.t, err)
 	defer p.End()
 	server := httptest.NewServer(p.Handler())

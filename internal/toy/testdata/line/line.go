@@ -83,7 +83,7 @@ func (t *training) Outline(facts []contract.Facts, _ *contract.Shard) (joint.Out
 	return &outline{job: t.job, holder: t.job.Index(t.goal.Active[0]), rows: contract.RowsOf(facts)}, nil
 }
 
-// Train is what a party does; own may be nil in a dry run.
+// Train is what a party does; own is never nil in a job that is not sealed.
 func (t *training) Train(ctx context.Context, s *joint.Session, own *joint.Table) (joint.Part, []float64, error) {
 	holder := t.job.Index(t.goal.Active[0])
 	sums := sumsOf(own.Rows, own.Rows.Rows)
