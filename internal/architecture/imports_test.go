@@ -105,8 +105,8 @@ var may = map[string][]string{
 		"protocol/transcript", "secagg/he",
 	},
 	"audit/conform/rules": {
-		"algorithms/fdskl", "audit/evidence", "audit/finding", "keys", "protocol/contract", "protocol/transcript",
-		"secagg/he",
+		"algorithms/fdskl", "audit/evidence", "audit/finding", "internal/consent", "keys", "protocol/contract",
+		"protocol/transcript", "secagg/he",
 	},
 	"audit/evidence": {
 		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/registry", "algorithms/sealed",
@@ -144,8 +144,8 @@ var may = map[string][]string{
 	"internal/architecture": {},
 	"internal/alignment":    {"internal/ids", "keys"},
 	"internal/auditing": {
-		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "audit", "audit/evidence", "audit/finding",
-		"audit/render", "internal/alignment", "internal/auditing/shardfiles", "internal/build",
+		"algorithms/fdskl", "algorithms/joint", "algorithms/kernel", "algorithms/registry", "audit", "audit/evidence",
+		"audit/finding", "audit/render", "internal/alignment", "internal/auditing/shardfiles", "internal/build",
 		"internal/charterfile", "internal/consent", "internal/dataset", "internal/ids", "internal/jobs",
 		"internal/node", "internal/node/job", "internal/source", "internal/stream", "internal/terminal",
 		"internal/textfile", "internal/usage", "internal/vertical", "internal/wording", "keys", "protocol/contract",

@@ -25,7 +25,8 @@ type Told struct {
 	Models   int   `json:"models"`    // other models of which something was told of one of the rows
 	RowsTold int   `json:"rows_told"` // of how many of the rows something was told
 
-	// Nearest is the least number, but 0, of rows by which an earlier training had others than this one; 0: there is none.
+	// Nearest is the least number, but 0, of rows by which an earlier training had others than this one; 0: there is
+	// none.
 	Nearest int `json:"nearest,omitempty"`
 	// Unknown says that there was a training on the table of which nobody knows the rows.
 	Unknown bool `json:"unknown,omitempty"`
@@ -71,16 +72,24 @@ var rowKinds = map[string]bool{
 }
 
 // Weigh splits an opening of a contract: into the bits that it tells of one row, at most, and into how many numbers it
-// tells of the rows as a whole. A kind that nobody here knows may tell all of a row.
+// tells of the rows as a whole. Values of a kind that this program does not know may all be of one row.
 func Weigh(c *contract.Contract, o *contract.Opening) (rowBits, numbers int64) {
 	j := c.Job
-	if j.OverClients() || Knows(o.Kind) && !rowKinds[o.Kind] {
+	switch {
+	case j.OverClients():
+		return 0, o.Count
+	case !Knows(o.Kind):
+		bits := times(wordBits, o.Count)
+		for i := range c.Operations {
+			if m := &c.Operations[i]; m.Kind == o.Kind && m.Class == contract.ClassOpening.String() {
+				bits = max(bits, times(8, m.Bytes))
+			}
+		}
+		return bits, 0
+	case !rowKinds[o.Kind]:
 		return 0, o.Count
 	}
 	bits := bitsOf(c, o)
-	if !Knows(o.Kind) {
-		bits = times(wordBits, o.Count)
-	}
 	switch {
 	case j.Requests == 0:
 		return divide(bits, int64(c.Rows())), 0
@@ -182,7 +191,7 @@ func (c *Case) opensOneScore() bool {
 	j := c.job()
 	for i := range c.Contract.Openings {
 		o := &c.Contract.Openings[i]
-		if !rowKinds[o.Kind] || o.To == c.Self {
+		if Knows(o.Kind) && !rowKinds[o.Kind] || o.To == c.Self {
 			continue
 		}
 		bits, _ := Weigh(c.Contract, o)

@@ -24,7 +24,7 @@ min_rows = 0                  # of what jobs add up to nothing is bounded: a par
 trainings_30_days = 1000000
 alignments_30_days = 1000000
 list_percent = 1000000
-row_bits = 1000000
+row_bits = 1000000000
 least_difference = 1
 `
 

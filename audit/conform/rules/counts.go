@@ -3,6 +3,7 @@ package rules
 import (
 	"github.com/hanse-project/hanse/audit/evidence"
 	"github.com/hanse-project/hanse/audit/finding"
+	"github.com/hanse-project/hanse/internal/consent"
 	"github.com/hanse-project/hanse/protocol/contract"
 	"github.com/hanse-project/hanse/protocol/transcript"
 )
@@ -157,8 +158,8 @@ func (l *Learning) Values(kind string) int64 {
 	case evidence.OpeningPartialAngles:
 		return l.Partial
 	}
-	if l.Words == 0 { // a kind that no algorithm of this program has may be of what one party tells all
-		return l.Told
+	if !consent.Knows(kind) { // of sums, or of what one party tells all
+		return max(l.Words, l.Told)
 	}
 	return l.Words
 }
