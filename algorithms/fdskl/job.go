@@ -14,8 +14,7 @@ import (
 // Goal says what a job of the parameters learns.
 func (p Params) Goal() joint.Goal {
 	return joint.Goal{Active: p.Active, Label: p.Label, Target: p.Target, Classes: p.Classes, Positive: p.Positive,
-		Chooses: p.ChoosesEvent(), Keeper: p.Keeper, Helper: p.Helper,
-		Scales: p.scales()}
+		Chooses: p.ChoosesEvent(), Keeper: p.Keeper, Helper: p.Helper, Scales: p.scales()}
 }
 
 // GoalOf says what a training learns.
@@ -173,6 +172,7 @@ func (m *Model) Model() *joint.Model {
 	return &joint.Model{
 		Goal: m.Params.Goal(), Contract: m.Contract, Owner: m.Owner, Names: m.Names, Privacy: m.Privacy, Columns: m.Columns,
 		Normaliser: m.Normaliser, Reading: m.Reading, Mean: m.Mean, Scale: m.Scale, Classes: m.Classes, Turned: m.Turned,
+		Holds:    len(m.Functions()[0].Alpha) > 0,
 		Probable: m.Params.Loss == kernel.Logistic.String() && m.Params.Scores() == 1,
 		Features: m.Params.Features, Sigma: m.Sigma, Lambda: m.Lambda, Objective: m.Objective, TrainError: m.TrainError,
 		Iterations: m.Iterations, NotConverged: m.NotConverged(), Secret: m.Phase[:],

@@ -41,6 +41,7 @@ type Model struct {
 	// Turned is that this party, who has the labels, reads scores the other way round: as those of the first of two
 	// Classes, the rarer of its rows. It is nobody else's to know: all parts have the classes in one order.
 	Turned bool
+	Holds  bool // the party has coefficients
 	// Probable is that scores are the logarithms of odds, so that probabilities follow from them.
 	Probable bool
 

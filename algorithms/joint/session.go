@@ -18,8 +18,7 @@ type Disclosure struct {
 	Notes      trace.Notes
 }
 
-// Session is what a party's node offers its part of one session of a job. A worker of a shard has neither Vault,
-// Opened, Scratch nor Shards.
+// Session is what a party's node offers its part of one session of a job.
 type Session struct {
 	Contract *contract.Contract
 	Self     int            // the party's place in it

@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -162,5 +163,44 @@ func TestAGoalHasALabelHolder(t *testing.T) {
 	const want = `algorithm "line" names no party that holds labels`
 	if _, err := list.Goal(job); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// TestJobsAreOfTheirAlgorithm: what is of one algorithm is refused under the name of another, in trainings and in
+// predictions, and a part of a sealed model is one of package sealed.
+func TestJobsAreOfTheirAlgorithm(t *testing.T) {
+	bins, _ := jobOf(fdskl.Sealed, contract.TaskTrain, true)
+	wide, _ := jobOf(fdskl.Sealed, contract.TaskTrain, false)
+	for want, change := range map[string]func(j *contract.Job){
+		"bins are of jobs with algorithm": func(j *contract.Job) { j.Algorithm = contract.FDSKL },
+		"are always \"sealed\"":           func(j *contract.Job) { j.Privacy = fdskl.Masked },
+		"bins is missing":                 func(j *contract.Job) { j.Parameters = wide.Parameters },
+		"want a training over columns":    func(j *contract.Job) { j.Algorithm = "line" },
+		"\"predict\" of \"glm\"":          func(j *contract.Job) { j.Task = contract.TaskPredict },
+		"helper is \"smith\"":             func(j *contract.Job) { j.Parameters["helper"] = "smith" },
+	} {
+		j := *bins
+		j.Parameters = maps.Clone(bins.Parameters)
+		change(&j)
+		if _, err := registry.Program().Training(&j); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+	for want, change := range map[string]func(j *contract.Job){
+		"bins are of jobs with algorithm": func(j *contract.Job) { j.Algorithm = contract.FDSKL },
+		"keeper is \"insurer\"":           func(j *contract.Job) { j.Parties = []string{"bank", "telco"} },
+	} {
+		j, _ := jobOf(fdskl.Sealed, contract.TaskPredict, true)
+		part := partOf(t, j)
+		if _, err := part.Predict(j); err != nil {
+			t.Error(err)
+		}
+		change(j)
+		if _, err := part.Predict(j); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+		if _, err := fdskl.Of(part).Predict(j); err == nil {
+			t.Error("a sealed model is scored with in the clear")
+		}
 	}
 }

@@ -228,8 +228,11 @@ func (s rowScorer) Score(ctx context.Context, number, n int, rows *kernel.Matrix
 // Work is a worker's part of a shard's session of a sealed job.
 func Work(ctx context.Context, s *joint.Session, w joint.Work) ([]byte, error) {
 	t, m, err := fdskl.ReadTask(w.Task)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.Sealed == nil:
+		return nil, fmt.Errorf("privacy is %q, want %q", s.Contract.Job.Privacy, fdskl.Sealed)
 	}
 	at := fdskl.Span(s.Contract.Shard.Shard)
 	if s.Contract.Job.Task == contract.TaskPredict {

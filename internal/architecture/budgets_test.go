@@ -20,15 +20,15 @@ type budget struct {
 // budgets are of the product, test files, packages that tests alone import and the lab excepted but where they say so.
 // TestBudgets counts.
 var budgets = []budget{
-	{"lines of code", 125_000, 100_000}, // neither blank nor of a comment alone
-	{"lines of tests", 110_300, 88_000},
+	{"lines of code", 124_700, 100_000}, // neither blank nor of a comment alone
+	{"lines of tests", 110_000, 88_000},
 	{"lines of the lab", 25_700, 15_000},
 	{"packages", 123, 80},
 	{"folders under internal", 57, 16},
-	{"private functions, in 1,000 lines", 39.8, 32},
-	{"embedded fields", 212, 90},
+	{"private functions, in 1,000 lines", 39.3, 32},
+	{"embedded fields", 211, 90},
 	{"methods of an interface", 10, 6},
-	{"doc comments of six words or fewer, in 1,000 lines", 6.8, 3},
+	{"doc comments of six words or fewer, in 1,000 lines", 6.7, 3},
 	{"five phrases that read twice, in 1,000 words of comments", 4.3, 2},
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hanse-project/hanse/algorithms/joint"
 	"github.com/hanse-project/hanse/algorithms/kernel"
+	"github.com/hanse-project/hanse/algorithms/registry"
 	"github.com/hanse-project/hanse/audit"
 	"github.com/hanse-project/hanse/internal/alignment"
 	"github.com/hanse-project/hanse/internal/charterfile"
@@ -52,11 +53,13 @@ type Request struct {
 	Rows     int      // attack at most so many; 0: the audit's own number
 	Workers  int
 	Told     io.Writer // is told which files count once; they were given twice
+
+	Algorithms registry.List // that are known
 }
 
 // Read reads it all.
 func Read(q Request) (*audit.Input, error) {
-	in := &audit.Input{Rows: q.Rows, Workers: q.Workers}
+	in := &audit.Input{Rows: q.Rows, Workers: q.Workers, Algorithms: q.Algorithms}
 	paths, err := transcriptPaths(q)
 	if err != nil {
 		return nil, err

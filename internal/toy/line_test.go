@@ -103,6 +103,12 @@ func TestAnAlgorithmOverColumnsIsAddedToTheList(t *testing.T) {
 	scored, report := o.run(lineJob("score", contract.TaskPredict) + fmt.Sprintf("model = %q\nopen_to = \"bank\"\n",
 		trained.Hash()))
 	o.counted(scored, map[string]int64{"sums": 1})
+	other := strings.Replace(lineJob("other", contract.TaskPredict), `"line"`, `"fdskl"`, 1) +
+		fmt.Sprintf("model = %q\nopen_to = \"bank\"\n", trained.Hash())
+	if _, err := o.nodes[0].Prepare(o.ctx, []byte(other), nil); err == nil ||
+		!strings.Contains(err.Error(), `algorithm is "fdskl", the model was trained by "line"`) {
+		t.Errorf("a prediction by the name of another algorithm: %v", err)
+	}
 	text, err := os.ReadFile(report.Scores)
 	must(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
@@ -121,21 +127,24 @@ func TestAnAlgorithmOverColumnsIsAddedToTheList(t *testing.T) {
 
 	o.shown(1, "sums", trained, scored)
 
-	// An auditor who knows the algorithm, and one who does not.
+	// An auditor who knows the algorithm, and one who does not: only the first can read tables and parts of the model.
 	for _, c := range []*contract.Contract{trained, scored} {
-		request := auditing.Request{Told: t.Output()}
-		for _, name := range o.names {
-			folder := filepath.Join(o.dir, name, "jobs", c.Hash().String())
-			request.Given = append(request.Given, filepath.Join(folder, node.TranscriptFile))
-		}
-		in, err := auditing.Read(request)
-		must(t, err)
-		other, err := audit.Run(context.Background(), in)
-		must(t, err)
-		in.Algorithms = list
-		r, err := audit.Run(context.Background(), in)
-		must(t, err)
-		for _, r := range []*finding.Report{other, r} {
+		for _, known := range []registry.List{{}, list} {
+			request := auditing.Request{Told: t.Output(), Algorithms: known}
+			for _, name := range o.names {
+				folder := filepath.Join(o.dir, name, "jobs", c.Hash().String())
+				request.Given = append(request.Given, filepath.Join(folder, node.TranscriptFile))
+				if known.Columns != nil {
+					request.Data = append(request.Data, name+"="+filepath.Join(o.dir, name+".csv"))
+				}
+			}
+			in, err := auditing.Read(request)
+			must(t, err)
+			if read := len(in.Columns) == len(o.names) && in.Columns[1] != nil; read != (known.Columns != nil) {
+				t.Errorf("columns %v, want them where the algorithm is known", in.Columns)
+			}
+			r, err := audit.Run(context.Background(), in)
+			must(t, err)
 			if r.Verdict == finding.Leak || r.Verdict == finding.Clean {
 				t.Errorf("%s of %s: %s", r.Verdict, c.Job.Name, r.Summary)
 			}

@@ -143,27 +143,34 @@ func (j *Jobs) DataSum(job *contract.Job) (sum keys.Hash, err error) {
 // Model returns the model part of a finished training. It is the one that all parties signed for when the training
 // was done.
 func (j *Jobs) Model(training string) (joint.Part, error) {
+	part, _, err := j.modelOf(training)
+	return part, err
+}
+
+// modelOf returns a model part, and the job that trained it; see Model.
+func (j *Jobs) modelOf(training string) (part joint.Part, trained *contract.Job, err error) {
 	var h keys.Hash
 	if err := h.UnmarshalText([]byte(training)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	v, ok := j.Folder(h)
 	if !ok {
-		return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
+		return nil, nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
 	}
 	if err := j.Signed(h, jobs.ModelFile); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	data, err := v.Load(jobs.ModelFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, done := range j.Finished(contract.TaskTrain, training) {
 		if done.Contract.Hash() == h {
-			return j.algorithms.Part(done.Contract, data)
+			part, err = j.algorithms.Part(done.Contract, data)
+			return part, done.Contract.Job, err
 		}
 	}
-	return nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
+	return nil, nil, fmt.Errorf("this node has no finished training with contract %s", h.Short())
 }
 
 // Known implements jobs.Kind, by the table that was looked at last: a job's facts have just been stated.

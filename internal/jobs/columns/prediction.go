@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/hanse-project/hanse/algorithms/joint"
@@ -35,7 +34,7 @@ type prediction struct {
 
 // newPrediction finds the model part that a predict job names.
 func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
-	part, err := j.Model(job.Model)
+	part, trained, err := j.modelOf(job.Model)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w", job.Name, err)
 	}
@@ -51,6 +50,10 @@ func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
 	read, err := part.Predict(job)
 	if err != nil {
 		return nil, wrongRoles(job, err)
+	}
+	if job.Algorithm != trained.Algorithm { // a policy may go by it
+		return nil, fmt.Errorf("job %q: algorithm is %q, the model was trained by %q", job.Name, job.Algorithm,
+			trained.Algorithm)
 	}
 	return &prediction{Prediction: read, member: j, job: job, model: m}, j.apart(job, &m.Goal)
 }
@@ -78,7 +81,7 @@ func (p *prediction) Facts() (contract.Facts, error) {
 		return contract.Facts{}, err
 	}
 	p.member.looks.at(rows)
-	active := slices.Contains(p.model.Goal.Active, p.member.Name())
+	active := p.model.Holds || p.sealed() && p.model.Goal.Active[0] == p.member.Name()
 	return p.member.factsOf(table, len(p.model.Columns), active), nil
 }
 
@@ -153,9 +156,12 @@ func (p *prediction) score(ctx context.Context, scorer joint.Scorer, number, n i
 	if t == nil {
 		return scorer.Score(ctx, number, n, nil, nil)
 	}
-	rows, err := vertical.PrepareScoring(t, p.model)
-	if err != nil {
-		return nil, err
+	var rows *kernel.Matrix
+	var err error
+	if p.job.Shards == 0 { // else workers have scored them
+		if rows, err = vertical.PrepareScoring(t, p.model); err != nil {
+			return nil, err
+		}
 	}
 	if p.asked != nil {
 		p.asked.ids = t.IDs
