@@ -47,13 +47,13 @@ func (j *Jobs) newPrediction(job *contract.Job) (*prediction, error) {
 		job.Privacy == keys.PrivacySealed {
 		return nil, fmt.Errorf("job %q: privacy is %q, the model was trained %q", job.Name, job.Privacy, m.Privacy)
 	}
-	read, err := part.Predict(job)
-	if err != nil {
-		return nil, wrongRoles(job, err)
-	}
 	if job.Algorithm != trained.Algorithm { // a policy may go by it
 		return nil, fmt.Errorf("job %q: algorithm is %q, the model was trained by %q", job.Name, job.Algorithm,
 			trained.Algorithm)
+	}
+	read, err := part.Predict(job)
+	if err != nil {
+		return nil, wrongRoles(job, err)
 	}
 	return &prediction{Prediction: read, member: j, job: job, model: m}, j.apart(job, &m.Goal)
 }
