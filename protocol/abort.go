@@ -65,6 +65,17 @@ func (s *Session) blame(ctx context.Context, err error) {
 	s.Abort(ctx, f)
 }
 
+// sayGone says to every other party who is gone when a session ends with that before it is the caller's.
+func (s *Session) sayGone(ctx context.Context, err error) {
+	var step *StepError
+	if _, ok := gone(err); !ok || !errors.As(err, &step) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastWordsTime)
+	defer cancel()
+	s.Abort(ctx, &fault.Fault{Code: fault.CodeLink, Names: []string{step.Peer}})
+}
+
 // lastWords looks for a reason that a peer left behind when sending to it failed with err: frames
 // that it sent before it closed can still be read. Without one the error stays as it is.
 func (w *wire) lastWords(ctx context.Context, peer int, err error) error {

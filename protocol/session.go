@@ -74,6 +74,7 @@ func NewSession(ctx context.Context, mesh Mesh, config SessionConfig) (*Session,
 	}
 	if err != nil {
 		s.blame(ctx, err)
+		s.sayGone(ctx, err)
 		return nil, err
 	}
 	return s, nil
